@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// unmoor VERB [ARGS...]: finds the verb and runs it.
+#include <cstdio>
+#include <cstring>
+#include <span>
+
+#include "cli/verbs.h"
+
+namespace unmoor::cli {
+namespace {
+
+constexpr std::span<const Verb> kVerbs{};
+
+void print_help(std::FILE* out) {
+  std::fputs("Usage: unmoor VERB [ARGUMENTS]\n\nVerbs:\n", out);
+  for (const Verb& verb : kVerbs)
+    std::fprintf(out, "  %-8s %s\n", verb.name, verb.summary);
+  std::fputs("\n`unmoor VERB --help` says more; each verb has a manual page, unmoor-VERB.\n", out);
+}
+
+int run(int argc, char** argv) {
+  if (argc < 2) {
+    print_help(stderr);
+    return 1;
+  }
+  const char* const name = argv[1];
+  if (std::strcmp(name, "--help") == 0 || std::strcmp(name, "-h") == 0) {
+    print_help(stdout);
+    return 0;
+  }
+  if (std::strcmp(name, "--version") == 0 || std::strcmp(name, "-V") == 0) {
+    std::puts("unmoor " UNMOOR_VERSION);
+    return 0;
+  }
+  for (const Verb& verb : kVerbs) {
+    if (std::strcmp(name, verb.name) == 0) return verb.run(argc - 1, argv + 1);
+  }
+  std::fprintf(stderr, "unmoor: no verb '%s'\nHINT: `unmoor --help` lists the verbs.\n", name);
+  return 1;
+}
+
+}  // namespace
+}  // namespace unmoor::cli
+
+int main(int argc, char** argv) {
+  return unmoor::cli::run(argc, argv);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include "kernel/system_calls.h"
+
+#include <cerrno>
+#include <unistd.h>
+
+namespace unmoor::kernel {
+
+long SystemCalls::call(long number, long a, long b, long c, long d, long e, long f) const noexcept {
+  const int saved = errno;
+  const long result = ::syscall(number, a, b, c, d, e, f);
+  if (result != -1) return result;
+  const long error = -errno;
+  errno = saved;
+  return error;
+}
+
+const SystemCalls& SystemCalls::real() noexcept {
+  static const SystemCalls instance;
+  return instance;
+}
+
+}  // namespace unmoor::kernel
