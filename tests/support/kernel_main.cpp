@@ -47,7 +47,7 @@ std::string enter_private_namespace() {
   std::string scratch = "/tmp/unmoor-test-XXXXXX";
   if (mkdtemp(scratch.data()) == nullptr) return refused("mkdtemp");
   const bool mounted = mount("scratch", scratch.c_str(), "tmpfs", 0, "mode=755") == 0;
-  const std::string answer = mounted ? std::string() : refused("mount tmpfs");
+  std::string answer = mounted ? std::string() : refused("mount tmpfs");
   if (mounted && chdir(scratch.c_str()) != 0) return refused("chdir");
   return answer;
 }

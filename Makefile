@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+# For people: each goal is one command. The build itself is CMake's (CMakePresets.json); `make help` lists the goals.
+MAKEFLAGS += --no-print-directory
+CPUS ?= 2
+KERNELS ?= 6.1-rt 6.12-rt 6.1
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+
+.DEFAULT_GOAL := all
+.PHONY: help all check check-long vm-check lint format install clean
+
+help:         ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+all:          ## build the program and the libraries: build/release/unmoor
+	@scripts/build.sh release
+
+check:        ## build and run every test, here and on PREEMPT_RT kernels in QEMU (at most 25 minutes)
+	@scripts/check.sh
+
+check-long:   ## the same with every count in full
+	@UNMOOR_LONG=1 scripts/check.sh
+
+vm-check:     ## the kernel tests on the kernels in KERNELS, in QEMU
+	@scripts/build.sh release test vm && vm/check --cpus $(CPUS) $(KERNELS)
+
+lint:         ## clang-format and clang-tidy over the repository
+	@scripts/lint.sh
+
+format:       ## lay out every C and C++ file
+	@git ls-files '*.c' '*.cpp' '*.h' | xargs clang-format-19 -i
+
+install:      ## install below PREFIX (and DESTDIR)
+	@scripts/build.sh release && cmake --install build/release --prefix "$(PREFIX)"
+
+clean:        ## remove everything built; downloaded kernels stay in the cache (see vm/README.md)
+	@rm -rf build
