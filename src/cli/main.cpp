@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 // unmoor VERB [ARGS...]: finds the verb and runs it.
+#include <array>
 #include <cstdio>
 #include <cstring>
-#include <span>
 
+#include "cli/umount/run.h"
 #include "cli/verbs.h"
 
 namespace unmoor::cli {
 namespace {
 
-constexpr std::span<const Verb> kVerbs{};
+constexpr std::array kVerbs = {
+    Verb{"umount", run_umount, "unmount filesystems: umount(8) that need not wait"},
+};
 
 void print_help(std::FILE* out) {
   std::fputs("Usage: unmoor VERB [ARGUMENTS]\n\nVerbs:\n", out);
@@ -43,5 +46,10 @@ int run(int argc, char** argv) {
 }  // namespace unmoor::cli
 
 int main(int argc, char** argv) {
+  if (argc > 0) {
+    const char* const slash = std::strrchr(argv[0], '/');
+    if (std::strcmp(slash != nullptr ? slash + 1 : argv[0], "umount") == 0)
+      return unmoor::cli::run_as_umount(argc, argv);
+  }
   return unmoor::cli::run(argc, argv);
 }

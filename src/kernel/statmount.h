@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "kernel/error.h"
 #include "kernel/system_calls.h"
@@ -28,5 +29,9 @@ enum class MountPresence {
 // as fit into `out`. Returns how many; ENOSYS before 6.8.
 [[nodiscard]] Result<std::size_t> list_mounts(const SystemCalls& calls, UniqueMountId parent, UniqueMountId last,
                                               std::span<UniqueMountId> out);
+
+// The filesystem type of a mount, without a subtype ("fuse", not "fuse.sshfs"). Nothing of the filesystem is touched.
+// ENOENT: no such mount, or not visible from here; ENOSYS before 6.8.
+[[nodiscard]] Result<std::string> mount_type(const SystemCalls& calls, UniqueMountId id);
 
 }  // namespace unmoor::kernel
