@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <unordered_map>
 
@@ -112,18 +113,34 @@ int perform(const Request& request, const char* source, const char* target, Pins
   return EINVAL;
 }
 
-[[noreturn]] void serve(kernel::UniqueFd socket);
+bool write_text(int directory, const char* path, const std::string& text) {
+  const kernel::UniqueFd fd(::openat(directory, path, O_WRONLY | O_CLOEXEC));
+  return fd && ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
 
-// The new worker is a sibling (CLONE_PARENT), so that whoever started the first one reaps them all. It waits for its
-// identity before it says that it is ready: user and group maps are written by the caller, who has a /proc.
-Reply copy_namespace(const Request& request, kernel::UniqueFd socket, Pins& pins) {
+// Mount namespace, and user namespace if asked for, in which the caller is root and nobody else exists. `proc` is a
+// descriptor of /proc: after the first pivot_root there is none to open.
+int unshare_as_root(int flags, int proc) {
+  const std::string uid = "0 " + std::to_string(::geteuid()) + " 1";
+  const std::string gid = "0 " + std::to_string(::getegid()) + " 1";
+  if (::unshare(flags) != 0) return errno;
+  if ((flags & CLONE_NEWUSER) == 0) return 0;
+  const bool written = write_text(proc, "self/setgroups", "deny") && write_text(proc, "self/uid_map", uid) &&
+                       write_text(proc, "self/gid_map", gid);
+  return written ? 0 : errno;
+}
+
+[[noreturn]] void serve(kernel::UniqueFd socket, kernel::UniqueFd proc);
+
+// The new worker is a sibling (CLONE_PARENT), so that whoever started the first one reaps them all.
+Reply copy_namespace(const Request& request, kernel::UniqueFd socket, kernel::UniqueFd& proc, Pins& pins) {
   const long pid = ::syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
   if (pid != 0) return {answer(pid), static_cast<std::int32_t>(pid)};
   pins.clear();
   const int flags = CLONE_NEWNS | (request.less_privileged ? CLONE_NEWUSER : 0);
-  const Reply reply{answer(::unshare(flags)), static_cast<std::int32_t>(::getpid())};
+  const Reply reply{unshare_as_root(flags, proc.get()), 0};
   if (::send(socket.get(), &reply, sizeof reply, MSG_NOSIGNAL) != sizeof reply || reply.code != 0) ::_exit(1);
-  serve(std::move(socket));
+  serve(std::move(socket), std::move(proc));
 }
 
 struct Message {
@@ -154,7 +171,7 @@ bool receive(int socket, Message& message) {
   return true;
 }
 
-void serve(kernel::UniqueFd socket) {
+void serve(kernel::UniqueFd socket, kernel::UniqueFd proc) {
   Pins pins;
   Message message;
   while (receive(socket.get(), message)) {
@@ -162,8 +179,9 @@ void serve(kernel::UniqueFd socket) {
     std::memcpy(&request, message.bytes.data(), sizeof request);
     const char* const source = message.bytes.data() + sizeof request;
     const char* const target = source + std::strlen(source) + 1;
-    const Reply reply = request.verb == Verb::kCopyNamespace ? copy_namespace(request, std::move(message.passed), pins)
-                                                             : Reply{perform(request, source, target, pins), 0};
+    const Reply reply = request.verb == Verb::kCopyNamespace
+                            ? copy_namespace(request, std::move(message.passed), proc, pins)
+                            : Reply{perform(request, source, target, pins), 0};
     if (::send(socket.get(), &reply, sizeof reply, MSG_NOSIGNAL) != sizeof reply) break;
   }
   ::_exit(0);
@@ -173,22 +191,6 @@ Result<Sockets> make_sockets() {
   std::array<int, 2> fds{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds.data()) != 0) return fail(errno, "socketpair");
   return Sockets{kernel::UniqueFd(fds[0]), kernel::UniqueFd(fds[1])};
-}
-
-bool write_text(const std::string& path, const std::string& text) {
-  const kernel::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  return fd && ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-}
-
-Result<void> map_identity(pid_t pid) {
-  const std::string directory = "/proc/" + std::to_string(pid) + "/";
-  const std::string uid = "0 " + std::to_string(::geteuid()) + " 1";
-  const std::string gid = "0 " + std::to_string(::getegid()) + " 1";
-  if (!write_text(directory + "setgroups", "deny") || !write_text(directory + "uid_map", uid) ||
-      !write_text(directory + "gid_map", gid)) {
-    return fail(errno, "write", directory + "uid_map");
-  }
-  return {};
 }
 
 Result<Reply> receive_reply(int socket) {
@@ -201,14 +203,15 @@ Result<Reply> receive_reply(int socket) {
   return reply;
 }
 
-// The root becomes a fresh tmpfs and everything else is out of reach. Run in the new namespace, before serve().
-int make_fresh_root() {
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-      ::mount("root", "/tmp", "tmpfs", 0, "mode=755") != 0 || ::chdir("/tmp") != 0 ||
-      ::syscall(SYS_pivot_root, ".", ".") != 0 || ::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0) {
-    return errno;
-  }
-  return 0;
+// Into a private namespace whose root is a fresh tmpfs, with everything else out of reach. Returns an errno.
+int enter_fresh_namespace(int proc) {
+  int code = unshare_as_root(CLONE_NEWNS, proc);
+  if (code == EPERM) code = unshare_as_root(CLONE_NEWNS | CLONE_NEWUSER, proc);
+  if (code != 0) return code;
+  const bool entered = ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                       ::mount("root", "/tmp", "tmpfs", 0, "mode=755") == 0 && ::chdir("/tmp") == 0 &&
+                       ::syscall(SYS_pivot_root, ".", ".") == 0 && ::umount2(".", MNT_DETACH) == 0 && ::chdir("/") == 0;
+  return entered ? 0 : errno;
 }
 
 }  // namespace
@@ -223,33 +226,19 @@ Result<Worker> start_first_worker() {
     (*sockets)[0].reset();
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != starter) ::_exit(1);
-    int code = answer(::unshare(CLONE_NEWNS));
-    const bool needs_maps = code == EPERM;
-    if (needs_maps) code = answer(::unshare(CLONE_NEWUSER | CLONE_NEWNS));
-    const Reply arrived{code, needs_maps ? 1 : 0};
-    Reply go{};
-    if (::send((*sockets)[1].get(), &arrived, sizeof arrived, MSG_NOSIGNAL) != sizeof arrived || code != 0 ||
-        ::recv((*sockets)[1].get(), &go, sizeof go, 0) != sizeof go) {
-      ::_exit(1);
-    }
-    const Reply ready{make_fresh_root(), 0};
+    kernel::UniqueFd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const Reply ready{enter_fresh_namespace(proc.get()), 0};
     if (::send((*sockets)[1].get(), &ready, sizeof ready, MSG_NOSIGNAL) != sizeof ready || ready.code != 0) ::_exit(1);
-    serve(std::move((*sockets)[1]));
+    serve(std::move((*sockets)[1]), std::move(proc));
   }
   (*sockets)[1].reset();
   Worker worker{std::move((*sockets)[0]), pid};
-  const Result<Reply> arrived = receive_reply(worker.socket.get());
-  if (!arrived) return std::unexpected(arrived.error());
-  if (arrived->code != 0) return fail(arrived->code, "unshare", "mount namespace");
-  if (arrived->pid != 0) {
-    if (const Result<void> mapped = map_identity(pid); !mapped) return std::unexpected(mapped.error());
-  }
-  const Reply go{};
-  if (::send(worker.socket.get(), &go, sizeof go, MSG_NOSIGNAL) != sizeof go) return fail(errno, "send", "worker");
   const Result<Reply> ready = receive_reply(worker.socket.get());
+  if (ready && ready->code == 0) return worker;
+  worker.socket.reset();
+  ::waitpid(pid, nullptr, 0);
   if (!ready) return std::unexpected(ready.error());
-  if (ready->code != 0) return fail(ready->code, "pivot_root", "fresh root");
-  return worker;
+  return fail(ready->code, "enter", "a private mount namespace");
 }
 
 Result<int> ask(Worker& worker, const Request& request, const char* source, const char* target, Worker* copied) {
@@ -286,9 +275,6 @@ Result<int> ask(Worker& worker, const Request& request, const char* source, cons
   copied->socket = std::move(sockets[0]);
   const Result<Reply> unshared = receive_reply(copied->socket.get());
   if (!unshared) return std::unexpected(unshared.error());
-  if (unshared->code == 0 && request.less_privileged) {
-    if (const Result<void> mapped = map_identity(copied->pid); !mapped) return std::unexpected(mapped.error());
-  }
   return unshared->code;
 }
 
