@@ -1,21 +1,96 @@
 // SPDX-License-Identifier: MIT
 #include "detach/detach.h"
 
+#include <csignal>
+#include <cstdint>
+#include <functional>
 #include <sys/mount.h>
 
-namespace unmoor::detach {
+#include "detach/attempt.h"
+#include "detach/reaper.h"
+#include "detach/target.h"
 
-Result<Outcome> detach_one(const kernel::SystemCalls& calls, const char* target, int umount_flags,
-                           const Options& /*options*/) {
-  const auto begun = std::chrono::steady_clock::now();
-  const long result = calls.umount2(target, umount_flags);
-  if (result < 0) return fail_from(result, "umount2");
-  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun);
-  return Outcome{.deferred = false,
-                 .reason = (umount_flags & MNT_DETACH) != 0 ? DeferReason::kNever : DeferReason::kNotLazy,
-                 .took = took};
+namespace unmoor::detach {
+namespace {
+
+using kernel::SystemCalls;
+using Clock = std::chrono::steady_clock;
+
+// All of them, also the two that glibc keeps for itself: nothing runs in the caller's name while a process shares its
+// memory. They stay pending and are delivered when the call returns, as during umount2.
+class SignalsBlocked {
+ public:
+  explicit SignalsBlocked(const SystemCalls& calls) : calls_(calls) {
+    const std::uint64_t all = ~std::uint64_t{0};
+    blocked_ = calls_.call(SYS_rt_sigprocmask, SIG_SETMASK, SystemCalls::pointer(&all), SystemCalls::pointer(&before_),
+                           sizeof before_) == 0;
+  }
+  ~SignalsBlocked() {
+    if (!blocked_) return;
+    static_cast<void>(
+        SystemCalls::real().call(SYS_rt_sigprocmask, SIG_SETMASK, SystemCalls::pointer(&before_), 0, sizeof before_));
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+  [[nodiscard]] explicit operator bool() const { return blocked_; }
+
+ private:
+  const SystemCalls& calls_;
+  std::uint64_t before_ = 0;
+  bool blocked_ = false;
+};
+
+Outcome outcome(DeferReason reason, Clock::time_point begun) {
+  return {.deferred = reason == DeferReason::kDeferred,
+          .reason = reason,
+          .took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begun)};
 }
 
-void reap_helpers() {}
+// The reason why the helper did not do it, or the one that says that it did.
+DeferReason try_helper(const SystemCalls& calls, const Target& target, int umount_flags, const Options& options) {
+  const SignalsBlocked blocked(calls);
+  if (!blocked) return DeferReason::kNoHelper;
+  const std::function<bool()> at_once;
+  const Attempt attempt{.calls = calls, .target = target, .umount_flags = umount_flags, .may_return = at_once};
+  switch (options.caller == Caller::kProgram ? attempt_visibly(attempt) : attempt_hidden(attempt)) {
+    case Verdict::kDetached:
+      return DeferReason::kDeferred;
+    case Verdict::kFinished:
+      return DeferReason::kFinishedFirst;
+    case Verdict::kNothingDone:
+      break;
+  }
+  return DeferReason::kNoHelper;
+}
+
+// kDeferred or kFinishedFirst: done. Anything else: to be done by the plain call, and why.
+DeferReason try_to_defer(const SystemCalls& calls, const char* path, int umount_flags, const Options& options) {
+  if ((umount_flags & MNT_DETACH) == 0) return DeferReason::kNotLazy;
+  if (options.defer == Defer::kNever) return DeferReason::kNever;
+  constexpr int known_flags = MNT_DETACH | MNT_FORCE | UMOUNT_NOFOLLOW;
+  if ((umount_flags & ~known_flags) != 0) return DeferReason::kNotAMountPoint;  // the kernel will say EINVAL
+  if (options.defer != Defer::kAlways) return DeferReason::kNever;
+  const auto target = name_target(calls, path, umount_flags);
+  if (!target) return DeferReason::kNotAMountPoint;
+  return try_helper(calls, *target, umount_flags, options);
+}
+
+}  // namespace
+
+Result<Outcome> detach_one(const SystemCalls& calls, const char* target, int umount_flags, const Options& options) {
+  const auto begun = Clock::now();
+  reap_remembered(calls, ReapMode::kThoseThatEnded);
+  const DeferReason reason = try_to_defer(calls, target, umount_flags, options);
+  if (reason != DeferReason::kDeferred && reason != DeferReason::kFinishedFirst) {
+    const long result = calls.umount2(target, umount_flags);
+    if (result < 0) return fail_from(result, "umount2");
+  }
+  return outcome(reason, begun);
+}
+
+void reap_helpers() {
+  reap_remembered(SystemCalls::real(), ReapMode::kWaitForAll);
+}
 
 }  // namespace unmoor::detach

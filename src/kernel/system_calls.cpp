@@ -2,6 +2,7 @@
 #include "kernel/system_calls.h"
 
 #include <cerrno>
+#include <sched.h>
 #include <unistd.h>
 
 namespace unmoor::kernel {
@@ -9,6 +10,16 @@ namespace unmoor::kernel {
 long SystemCalls::call(long number, long a, long b, long c, long d, long e, long f) const noexcept {
   const int saved = errno;
   const long result = ::syscall(number, a, b, c, d, e, f);
+  if (result != -1) return result;
+  const long error = -errno;
+  errno = saved;
+  return error;
+}
+
+long SystemCalls::clone_sharing_memory(int (*run)(void*), void* stack_top, int flags, void* argument,
+                                       int* pidfd) const noexcept {
+  const int saved = errno;
+  const int result = ::clone(run, stack_top, flags | CLONE_VM, argument, pidfd);
   if (result != -1) return result;
   const long error = -errno;
   errno = saved;

@@ -23,9 +23,15 @@ class SystemCalls {
   SystemCalls& operator=(const SystemCalls&) = delete;
   virtual ~SystemCalls() = default;
 
-  // One system call by its number. The only virtual function.
+  // One system call by its number.
   [[nodiscard]] virtual long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                                   long f = 0) const noexcept;
+
+  // clone(2) of a process that shares this one's memory (CLONE_VM is added): `run` starts on its own stack, which ends
+  // at `stack_top`. Apart from call(), because a raw clone would return twice through the seam's own frames. Returns
+  // the child's pid; `pidfd` is used with CLONE_PIDFD.
+  [[nodiscard]] virtual long clone_sharing_memory(int (*run)(void*), void* stack_top, int flags, void* argument,
+                                                  int* pidfd = nullptr) const noexcept;
 
   // The process-wide real one.
   static const SystemCalls& real() noexcept;

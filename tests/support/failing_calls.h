@@ -19,6 +19,12 @@ class FailingCalls : public kernel::SystemCalls {
     return SystemCalls::call(number, a, b, c, d, e, f);
   }
 
+  [[nodiscard]] long clone_sharing_memory(int (*run)(void*), void* stack_top, int flags, void* argument,
+                                          int* pidfd) const noexcept override {
+    if (++made_ == nth_) return -code_;
+    return SystemCalls::clone_sharing_memory(run, stack_top, flags, argument, pidfd);
+  }
+
   [[nodiscard]] int made() const { return made_; }
 
  private:
