@@ -21,7 +21,7 @@ constexpr std::size_t kSentinelStack = 4096;
 // Memory for the two processes that share ours; unmapped when both are past using it.
 class Stacks {
  public:
-  explicit Stacks(const SystemCalls& calls) : calls_(calls) {
+  explicit Stacks(const SystemCalls& calls) {
     const long address = calls.call(SYS_mmap, 0, kBetweenStack + kSentinelStack, PROT_READ | PROT_WRITE,
                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
     if (address > 0 || address < -4095) base_ = reinterpret_cast<std::byte*>(address);
@@ -39,7 +39,6 @@ class Stacks {
   [[nodiscard]] void* between_top() const { return base_ + kSentinelStack + kBetweenStack; }
 
  private:
-  const SystemCalls& calls_;
   std::byte* base_ = nullptr;
 };
 

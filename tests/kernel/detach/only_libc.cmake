@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+# libunmoor needs only libc at run time and shows nothing but unmoor_*.
+#   cmake -DREADELF=... -DNM=... -DLIBRARY=... -P only_libc.cmake
+execute_process(COMMAND ${READELF} -dW ${LIBRARY} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "\\(NEEDED\\)[^\n]*" needed "${dynamic}")
+foreach(line ${needed})
+  if(NOT line MATCHES "\\[(libc\\.so\\.[0-9]+|ld-linux[^]]*)\\]")
+    message(FATAL_ERROR "not only libc: ${line}")
+  endif()
+endforeach()
+if(NOT dynamic MATCHES "SONAME[^\n]*libunmoor\\.so\\.[0-9]+\\]")
+  message(FATAL_ERROR "no SONAME")
+endif()
+execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[^ \n]+\n" names "${symbols}")
+foreach(name ${names})
+  if(NOT name MATCHES "^(unmoor_|UNMOOR_)")
+    message(FATAL_ERROR "exported: ${name}")
+  endif()
+endforeach()
+if(NOT symbols MATCHES "unmoor_detach")
+  message(FATAL_ERROR "unmoor_detach is not exported")
+endif()
