@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cli/doctor/run.h"
 #include "cli/umount/run.h"
 #include "cli/verbs.h"
 
@@ -11,6 +12,7 @@ namespace unmoor::cli {
 namespace {
 
 constexpr std::array kVerbs = {
+    Verb{"doctor", run_doctor, "why unmounting is slow or dangerous here"},
     Verb{"umount", run_umount, "unmount filesystems: umount(8) that need not wait"},
 };
 

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// `unmoor doctor` against planted faults, each in the test's own mount namespace.
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "kernel/doctor/hung_server.h"
+#include "kernel/mount_table.h"
+#include "kernel/unique_fd.h"
+#include "support/mount_rights.h"
+
+namespace unmoor {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Answer {
+  int exit_code = -1;
+  nlohmann::json json;
+};
+
+// `prefix` is a command that runs another.
+Answer doctor(const std::string& prefix = "") {
+  std::FILE* const pipe = popen((prefix + UNMOOR_PROGRAM " doctor --json").c_str(), "r");
+  std::string text;
+  std::array<char, 4096> buffer;
+  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    text.append(buffer.data(), got);
+  const int status = pclose(pipe);
+  return {WEXITSTATUS(status), nlohmann::json::parse(text)};
+}
+
+std::vector<std::string> ids(const Answer& answer) {
+  std::vector<std::string> found;
+  for (const auto& finding : answer.json["findings"])
+    found.push_back(finding["id"]);
+  return found;
+}
+
+std::string what(const Answer& answer, const std::string& id) {
+  for (const auto& finding : answer.json["findings"]) {
+    if (finding["id"] == id) return finding["what"];
+  }
+  return "not found";
+}
+
+// The machine's rcu_normal, changed under the lock that everybody takes who changes it, and put back.
+class RcuNormal {
+ public:
+  explicit RcuNormal(char value) : fd_(open("/sys/kernel/rcu_normal", O_RDWR | O_CLOEXEC)) {
+    if (!fd_ || flock(fd_.get(), LOCK_EX) != 0 || pread(fd_.get(), &before_, 1, 0) != 1) return;
+    changed_ = pwrite(fd_.get(), &value, 1, 0) == 1;
+  }
+  ~RcuNormal() {
+    if (changed_ && pwrite(fd_.get(), &before_, 1, 0) != 1) std::abort();
+  }
+  RcuNormal(const RcuNormal&) = delete;
+  RcuNormal& operator=(const RcuNormal&) = delete;
+  [[nodiscard]] bool changed() const { return changed_; }
+
+ private:
+  kernel::UniqueFd fd_;
+  char before_ = '0';
+  bool changed_ = false;
+};
+
+bool initial_user_namespace() {
+  std::ifstream map("/proc/self/uid_map");
+  unsigned long inside = 1;
+  unsigned long outside = 1;
+  unsigned long length = 0;
+  map >> inside >> outside >> length;
+  return inside == 0 && outside == 0 && length == 4294967295;
+}
+
+std::size_t mounts() {
+  const auto table = kernel::MountTable::read(kernel::SystemCalls::real());
+  return table ? table->entries().size() : 0;
+}
+
+class Doctor : public testing::Test {
+ protected:
+  void SetUp() override { UNMOOR_NEEDS_MOUNTS(); }
+};
+
+TEST_F(Doctor, IsSilentOnAHealthyMachine) {
+  const RcuNormal expedited('0');
+  if (!expedited.changed()) GTEST_SKIP() << "needs to write /sys/kernel/rcu_normal";
+  const std::size_t before = mounts();
+  const Answer answer = doctor();
+  EXPECT_THAT(ids(answer), testing::IsEmpty()) << answer.json.dump(1);
+  EXPECT_EQ(answer.exit_code, 0);
+  EXPECT_LT(answer.json["cost"]["fastest_umount_lazy_us"], 2000);
+  EXPECT_EQ(mounts(), before);
+}
+
+TEST_F(Doctor, FindsRcuNormal) {
+  const RcuNormal normal('1');
+  if (!normal.changed()) GTEST_SKIP() << "needs to write /sys/kernel/rcu_normal";
+  const Answer answer = doctor();
+  EXPECT_EQ(answer.exit_code, 1);
+  EXPECT_THAT(ids(answer), Contains("slow-grace-period"));
+  EXPECT_GT(answer.json["cost"]["umount_lazy_us"], 2000);
+  EXPECT_EQ(answer.json["rcu"]["grace_periods"], "normal");
+}
+
+TEST_F(Doctor, FindsThreeThousandMounts) {
+  for (int i = 0; i < 3000; ++i) {
+    const std::string name = "m" + std::to_string(i);
+    ASSERT_TRUE(std::filesystem::create_directory(name));
+    ASSERT_EQ(mount("t", name.c_str(), "tmpfs", 0, nullptr), 0);
+  }
+  const Answer answer = doctor();
+  EXPECT_EQ(answer.exit_code, 1);
+  EXPECT_THAT(what(answer, "many-mounts"), HasSubstr(std::to_string(mounts()) + " mounts"));
+}
+
+TEST_F(Doctor, FindsASharedCopyOfTheRootAndCountsWhatItTakesAlong) {
+  if (!initial_user_namespace()) GTEST_SKIP() << "needs root: in a user namespace the mounts of / are locked and stay";
+  ASSERT_TRUE(std::filesystem::create_directory("copy"));
+  ASSERT_EQ(mount("none", "/", nullptr, MS_REC | MS_SHARED, nullptr), 0);
+  ASSERT_EQ(mount("/", "copy", nullptr, MS_BIND | MS_REC, nullptr), 0);
+  const Answer answer = doctor();
+  EXPECT_EQ(answer.exit_code, 1);
+  // The proof: let it happen. Open what is looked at, since /proc goes too.
+  const kernel::UniqueFd table(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+  const auto count = [&] {
+    lseek(table.get(), 0, SEEK_SET);
+    const auto read = kernel::MountTable::read(kernel::SystemCalls::real(), table.get());
+    return read ? read->entries().size() : 0;
+  };
+  const std::size_t before = count();
+  std::size_t inside = 0;
+  const auto entries = kernel::MountTable::read(kernel::SystemCalls::real(), "/proc/self/mountinfo");
+  ASSERT_TRUE(entries);
+  const std::string copy = std::filesystem::current_path().string() + "/copy";
+  for (const auto& entry : entries->entries())
+    inside += entry.mount_point == copy || entry.mount_point.starts_with(copy + "/") ? 1 : 0;
+  ASSERT_EQ(umount2("copy", MNT_DETACH), 0);
+  const std::size_t lost = before - count() - inside;
+  EXPECT_GT(lost, 0U);
+  EXPECT_THAT(what(answer, "shared-copy-of-root"), HasSubstr("takes " + std::to_string(lost) + " mount"));
+}
+
+TEST_F(Doctor, FindsDirtyDataBehindAnOverlay) {
+  if (!initial_user_namespace()) GTEST_SKIP() << "needs root: a loop device";
+  ASSERT_TRUE(std::filesystem::create_directory("disk"));
+  ASSERT_TRUE(std::filesystem::create_directory("merged"));
+  if (std::system("truncate -s 1G image && mkfs.ext4 -q image && mount -o loop image disk") != 0)
+    GTEST_SKIP() << "needs ext4 on a loop device";
+  for (const char* const directory : {"disk/upper", "disk/work", "disk/lower"})
+    ASSERT_TRUE(std::filesystem::create_directory(directory));
+  const std::string here = std::filesystem::current_path().string();
+  const std::string options = "lowerdir=disk/lower,upperdir=" + here + "/disk/upper,workdir=disk/work";
+  const bool overlay = mount("o", "merged", "overlay", 0, options.c_str()) == 0;
+  if (overlay) {
+    std::ofstream("disk/big") << std::string(300 << 20, 'x');
+    const Answer answer = doctor();
+    EXPECT_EQ(answer.exit_code, 1);
+    EXPECT_THAT(what(answer, "dirty-behind-overlay"), HasSubstr(here + "/merged"));
+    EXPECT_EQ(umount2("merged", 0), 0);
+  }
+  EXPECT_EQ(umount2("disk", 0), 0);
+  if (!overlay) GTEST_SKIP() << "needs overlayfs";
+}
+
+TEST_F(Doctor, FindsAHungFuseServerWithoutTouchingItsMount) {
+  if (!initial_user_namespace()) GTEST_SKIP() << "needs root: fusectl";
+  ASSERT_TRUE(std::filesystem::create_directory("hung"));
+  test::HungServer server(std::filesystem::current_path().string() + "/hung");
+  if (!server.refusal().empty()) GTEST_SKIP() << "needs FUSE: " << server.refusal();
+  EXPECT_THAT(ids(doctor()), Not(Contains("hung-fuse")));  // idle: nobody waits
+  server.let_somebody_wait();
+  const Answer answer = doctor();
+  EXPECT_EQ(answer.exit_code, 1);
+  EXPECT_THAT(what(answer, "hung-fuse"), HasSubstr("1 request waited"));  // had the doctor touched it: 2
+}
+
+TEST_F(Doctor, SaysSoWhereMountingIsForbidden) {
+  // No capability, no further namespace: what a container without privileges looks like.
+  const Answer answer = doctor(
+      "unshare -U --map-root-user sh -c 'echo 0 >/proc/sys/user/max_user_namespaces;"
+      " exec setpriv --bounding-set -all --inh-caps -all --no-new-privs \"$@\"' sh ");
+  EXPECT_EQ(answer.json["cost"]["refused"], "unshare: No space left on device");
+  EXPECT_THAT(ids(answer), Not(Contains("many-mounts")));
+}
+
+}  // namespace
+}  // namespace unmoor
