@@ -11,6 +11,8 @@
 #include <optional>
 #include <string_view>
 
+#include <unmoor/tree/export.h>
+
 namespace unmoor::rcu {
 
 struct Modes {
@@ -29,14 +31,14 @@ enum class Kind : std::uint8_t { normal, expedited };
 enum class Boot : std::uint8_t { running, ended };
 
 // What Linux makes of a request for `asked` under `modes`.
-[[nodiscard]] Kind kind_in_effect(Kind asked, const Modes& modes, Boot boot) noexcept;
+[[nodiscard]] UNMOOR_TREE_API Kind kind_in_effect(Kind asked, const Modes& modes, Boot boot) noexcept;
 
 // The line that Linux prints about `modes` when it boots; empty where it prints none.
-[[nodiscard]] std::string_view boot_line(const Modes& modes) noexcept;
+[[nodiscard]] UNMOOR_TREE_API std::string_view boot_line(const Modes& modes) noexcept;
 
 // "normal", "expedited", "normal_after_boot", "realtime", or several of them with commas between; "" is none.
 // Nothing when a word is unknown.
-[[nodiscard]] std::optional<Modes> parse_modes(std::string_view text) noexcept;
+[[nodiscard]] UNMOOR_TREE_API std::optional<Modes> parse_modes(std::string_view text) noexcept;
 
 struct Statistics {
   std::uint64_t normal = 0;  // grace periods that were run, by kind

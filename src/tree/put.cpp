@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+#include "tree/put.h"
+
+#include <exception>
+#include <mutex>
+
+#include "tree/thread_frames.h"
+
+namespace unmoor::tree {
+
+thread_local constinit ThreadFrame* ThreadFrame::top = nullptr;
+
+bool legitimize(Core& core, Mount* mount, std::uint64_t sequence) {
+  mount->counts.get_ordered();
+  if (core.mount_lock.sequence.load(std::memory_order_seq_cst) == sequence) return true;
+  // Something changed. If this mount is being unmounted by somebody who promised that it is shut down at return, the
+  // final put must stay the umounter's: it waits for us (we are inside a read section), so just uncount. The flags are
+  // looked at under the lock: without it they could be raised between the look and the put.
+  bool just_uncount = false;
+  {
+    MutexLock lock(core.mount_lock.mutex);
+    just_uncount = mount->has(mount_flag::kSyncUmount | mount_flag::kDoomed);
+    if (just_uncount) mount->counts.put();
+  }
+  // Not inside the read section, since this may be the last reference and wait: the caller's walk is over anyway.
+  if (!just_uncount) {
+    core.domain.unlock();
+    put(core, mount);
+    core.domain.lock();
+  }
+  return false;
+}
+
+void put(Core& core, Mount* mount) {
+  // Looked at before it is written: many users share the line.
+  if (mount->expiry_mark.load(std::memory_order_relaxed) != 0) {
+    mount->expiry_mark.store(0, std::memory_order_relaxed);
+  }
+  put_keeping_mark(core, mount);
+}
+
+void put_keeping_mark(Core& core, Mount* mount) {
+  core.domain.lock();
+  if (mount->ns.load(std::memory_order_acquire) != nullptr) {
+    mount->counts.put();
+    core.domain.unlock();
+    return;
+  }
+  core.domain.unlock();
+
+  Doomed doomed;
+  {
+    MutexLock lock(core.mount_lock.mutex);
+    if (mount->has(mount_flag::kDeferred) && core.policy->on_demand()) {
+      mount->counts.put();
+      if (mount->counts.sum() == 1) {
+        // Only the pool's reference is left. It is the proof of the idle umount over again, so no grace period is
+        // needed, and whoever waits for this holder to go finds the filesystem shut down.
+        core.pool.undefer(mount);
+        mount->counts.put();
+        doom(core, mount, doomed);
+        count(core.counters.taken_over);
+        count(core.counters.released_by_holder);
+      }
+    } else {
+      put_locked(core, mount, doomed);
+      if (!doomed.mounts.empty()) count(core.counters.released_by_holder);
+    }
+  }
+  finish(core, doomed);
+}
+
+void put_locked(Core& core, Mount* mount, Doomed& doomed) {
+  mount->counts.put();
+  if (mount->counts.sum() == 0 && !mount->has(mount_flag::kDoomed)) doom(core, mount, doomed);
+}
+
+void unhang(Core& core, Mount* mount, Place*& dropped) {
+  Mount* const parent = mount->up();
+  Place* const place = mount->on();
+  if (core.table.remove(mount)) {
+    if (parent->over() == mount) parent->overmount.store(nullptr, std::memory_order_release);
+    parent->child_count.store(parent->child_count.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+  }
+  mount->parent.store(mount, std::memory_order_release);
+  mount->mountpoint.store(nullptr, std::memory_order_release);
+  List<Mount, ChildTag>::remove(mount);
+  List<Mount, PlaceMountsTag>::remove(mount);
+  // The mount's reference to the place goes on to the list, or away.
+  if (place->mounts.empty() && !place->dropped) {
+    place->dropped = true;
+    place->next_dropped = dropped;
+    dropped = place;
+  } else {
+    put_place(core, place);
+  }
+}
+
+void drop_places(Core& core, Place* dropped) {
+  while (dropped != nullptr) {
+    Place* const place = dropped;
+    dropped = place->next_dropped;
+    bool gone = false;
+    {
+      MutexLock lock(core.mount_lock.mutex);
+      place->dropped = false;
+      gone = place->mounts.empty();  // or something was mounted there meanwhile
+    }
+    if (gone) place->superblock->filesystem->mountpoint_dropped(place->shown());
+    put_place(core, place);
+  }
+}
+
+void put_place(Core& core, Place* place) {
+  if (core.places.put(place)) core.retired.retire(place);
+}
+
+void doom(Core& core, Mount* mount, Doomed& doomed) {
+  List<Mount, WorkTag> todo;
+  todo.push_back(mount);
+  while (Mount* const m = todo.pop_front()) {
+    m->raise(mount_flag::kDoomed);
+    // What was left hanging on it (locked, or on request) is released on the same terms as the mount itself: at once if
+    // nobody else holds it, else, on demand, after a grace period of its own. Under the other policies one has passed.
+    if (!m->children.empty()) {
+      core.mount_lock.sequence.fetch_add(1, std::memory_order_seq_cst);
+      while (Mount* const child = m->children.front()) {
+        unhang(core, child, doomed.dropped);
+        if (core.policy->on_demand() && child->counts.sum() != 1) {
+          List<Mount, WorkTag> held;
+          held.push_back(child);
+          core.pool.defer(held);
+          doomed.deferred = true;
+          continue;
+        }
+        child->counts.put();
+        if (child->counts.sum() == 0) todo.push_back(child);
+      }
+      core.mount_lock.sequence.fetch_add(1, std::memory_order_seq_cst);
+    }
+    if (--m->superblock->active == 0) {
+      m->superblock->last = m;  // stays in sight until its shutdown() has returned
+    } else {
+      core.by_id.remove(m);
+      if (List<Mount, NsTag>::contains(m)) {
+        List<Mount, NsTag>::remove(m);
+        --core.detached_count;
+      }
+      if (core.release_waiters != 0) core.released.notify_all();
+    }
+    doomed.mounts.push_back(m);
+  }
+}
+
+void dispose(Core& core, List<Mount, WorkTag>& mounts, List<Superblock, ShutdownTag>& jobs) {
+  Retired* first = nullptr;
+  Retired* last = nullptr;
+  std::size_t freed = 0;
+  while (Mount* const mount = mounts.pop_front()) {
+    if (mount->superblock->last == mount) {
+      jobs.push_back(mount->superblock);
+      continue;
+    }
+    mount->next_retired = first;
+    first = mount;
+    if (last == nullptr) last = mount;
+    ++freed;
+  }
+  if (freed == 0) return;
+  core.counters.mounts.fetch_sub(freed, std::memory_order_relaxed);
+  core.retired.retire(first, last, freed);
+  core.unref(freed);
+}
+
+void run_shutdown(Core& core, Superblock* superblock, List<Superblock, ShutdownTag>& more) {
+  List<Mount, WorkTag> later;
+  {
+    ThreadFrame frame(core, ThreadFrame::Kind::kRelease);
+    try {
+      superblock->filesystem->shutdown();
+    } catch (...) {
+      count(core.counters.failed_shutdowns);
+    }
+    later.splice_back(frame.later);
+  }
+  count(core.counters.shutdowns);
+  Mount* const mount = superblock->last;
+  {
+    MutexLock lock(core.mount_lock.mutex);
+    core.by_id.remove(mount);
+    if (List<Mount, NsTag>::contains(mount)) {
+      List<Mount, NsTag>::remove(mount);
+      --core.detached_count;
+    }
+    if (core.release_waiters != 0) core.released.notify_all();
+  }
+  count(core.counters.mounts, -std::uint64_t{1});
+  core.retired.retire(mount);
+  core.unref();
+  dispose(core, later, more);
+}
+
+void finish(Core& core, Doomed& doomed) {
+  if (doomed.deferred) core.pool.kick();
+  if (doomed.dropped != nullptr) drop_places(core, doomed.dropped);
+  if (doomed.mounts.empty()) return;
+  if (ThreadFrame* const frame = ThreadFrame::find(core, ThreadFrame::Kind::kRelease)) {
+    frame->later.splice_back(doomed.mounts);
+    return;
+  }
+  if (ThreadFrame::inside(core)) {
+    {
+      MutexLock lock(core.mount_lock.mutex);
+      core.pool.leave(doomed.mounts);
+    }
+    core.pool.kick();
+    return;
+  }
+  core.ref();  // the mounts' references may have been the last
+  List<Superblock, ShutdownTag> jobs;
+  dispose(core, doomed.mounts, jobs);
+  if (!jobs.empty()) core.pool.shut_down(jobs);
+  core.unref();
+}
+
+}  // namespace unmoor::tree

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "tree/umount.h"
+
+#include <cerrno>
+#include <chrono>
+
+#include "tree/propagation.h"
+
+namespace unmoor::tree {
+namespace {
+
+[[nodiscard]] std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// Whether an unmounted mount is parted from its parent too, or stays on it for those who hold the parent.
+[[nodiscard]] bool disconnects(const Mount* mount, UmountHow how) {
+  if (how.sync || !mount->has_parent()) return true;
+  if (!mount->up()->has(mount_flag::kUmount)) return true;  // never keep it on one that is still mounted
+  return !how.connected && !mount->has(mount_flag::kLocked);
+}
+
+}  // namespace
+
+void umount_tree(NamespaceLock& lock, Mount* top, UmountHow how) {
+  Core& core = lock.core;
+  List<Mount, WorkTag> set;
+  if (how.propagate) propagate_mount_unlock(core, top);
+  for (Mount* m = top; m != nullptr; m = next_in_tree(m, top)) {
+    m->raise(mount_flag::kUmount);
+    if (List<Mount, NsTag>::contains(m)) List<Mount, NsTag>::remove(m);
+    set.push_back(m);
+  }
+  for (Mount* const m : set)
+    List<Mount, ChildTag>::remove(m);
+  if (how.propagate) propagate_umount(lock, set);
+  make_all_private(core, set);
+
+  const std::int64_t when = now();
+  while (Mount* const m = set.pop_front()) {
+    if (Ns* const ns = m->in()) {
+      --ns->mount_count;
+      ns->event.fetch_add(1, std::memory_order_relaxed);
+    }
+    m->ns.store(nullptr, std::memory_order_release);
+    if (how.sync) m->raise(mount_flag::kSyncUmount);
+    m->detached_at = when;
+    core.detached.push_back(m);
+    ++core.detached_count;
+    const bool disconnect = disconnects(m, how);
+    if (m->has_parent()) {
+      if (disconnect) {
+        unhang(core, m, lock.dropped);
+      } else {
+        m->up()->children.push_back(m);
+      }
+    }
+    if (disconnect) lock.unmounted.mounts.push_front(m);
+  }
+}
+
+Result<void> do_umount(NamespaceLock& lock, Ns* ns, Mount* target, bool root, UmountFlags flags) {
+  Core& core = lock.core;
+  const auto has = [flags](UmountFlags flag) {
+    return (static_cast<std::uint32_t>(flags) & static_cast<std::uint32_t>(flag)) != 0;
+  };
+  if (!root) return std::unexpected(Error{EINVAL, "not the root of a mount"});
+  if (target->in() != ns) return std::unexpected(Error{EINVAL, "the mount is not in this namespace"});
+  if (target->has(mount_flag::kLocked)) return std::unexpected(Error{EINVAL, "the mount is locked to its parent"});
+  const bool process_root = target == ns->process_root.load(std::memory_order_relaxed);
+
+  if (has(UmountFlags::kExpire)) {
+    if (process_root) return std::unexpected(Error{EINVAL, "the root cannot expire"});
+    if (has(UmountFlags::kForce) || has(UmountFlags::kDetach)) {
+      return std::unexpected(Error{EINVAL, "kExpire goes with neither kForce nor kDetach"});
+    }
+    {
+      MutexLock hold(core.mount_lock.mutex);
+      if (!target->children.empty() || target->counts.sum() != 1) {
+        return std::unexpected(Error{EBUSY, "the mount is in use"});
+      }
+    }
+    if (target->expiry_mark.exchange(1, std::memory_order_relaxed) == 0) {
+      return std::unexpected(Error{EAGAIN, "marked for expiry; the next call unmounts it if nobody has used it"});
+    }
+  }
+  if (process_root && !has(UmountFlags::kDetach)) {
+    // Linux makes the filesystem read-only and says that all is well.
+    target->superblock->read_only = true;
+    return {};
+  }
+  const MountWrite write(core.mount_lock);
+  if (!target->has_parent()) return std::unexpected(Error{EINVAL, "the namespace's own root"});
+  if (has(UmountFlags::kDetach)) {
+    umount_tree(lock, target, UmountHow{.propagate = true});
+    lock.unmounted.origin = Origin::kLazy;
+    return {};
+  }
+  if (propagate_mount_busy(core, target)) return std::unexpected(Error{EBUSY, "the mount is in use"});
+  umount_tree(lock, target, UmountHow{.sync = true, .propagate = true});
+  lock.unmounted.origin = Origin::kUmount;
+  return {};
+}
+
+}  // namespace unmoor::tree
