@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := all
-.PHONY: help all check check-long vm-check lint format install clean
+.PHONY: help all check check-long model vm-check lint format install clean
 
 help:         ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -20,6 +20,9 @@ check:        ## build and run every test, here and on PREEMPT_RT kernels in QEM
 
 check-long:   ## the same with every count in full
 	@UNMOOR_LONG=1 scripts/check.sh
+
+model:        ## let Spin visit every interleaving of the models of the unlock path (docs/model.md)
+	@model/check.sh
 
 vm-check:     ## the kernel tests on the kernels in KERNELS, in QEMU
 	@scripts/build.sh release test vm && vm/check --cpus $(CPUS) $(KERNELS)

@@ -38,6 +38,7 @@ mount
 procps
 psmisc
 python3
+spin
 strace
 util-linux
 "
