@@ -27,6 +27,8 @@ Words words(DeferReason reason) noexcept {
       return {"propagates", "the unmount propagates to mounts that cannot be seen, or whose filesystem counts"};
     case DeferReason::kNamespaceCounts:
       return {"namespace", "the caller's private mount namespace holds a filesystem whose device may be waited for"};
+    case DeferReason::kServer:
+      return {"server", "its release may ask a server, and the helper of a library call can be interrupted in that"};
     case DeferReason::kPid1:
       return {"pid-1", "the caller is process 1 of its pid namespace"};
     case DeferReason::kCgroup:

@@ -34,6 +34,7 @@ enum class DeferReason {
   kFilesystemCounts,  // a filesystem that loses a mount may shut down, and somebody may be waiting for its device
   kPropagates,        // the unmount reaches mounts in namespaces that cannot be read, or that hold such a filesystem
   kNamespaceCounts,   // the caller's private mount namespace holds such a filesystem and may die before the helper
+  kServer,            // something in the tree asks a server when it is released, which the hidden helper may not
   kPid1,              // the caller is process 1 of its pid namespace
   kCgroup,            // the helper would hold a cgroup that somebody may be about to remove
   kNotAMountPoint,    // nothing to detach there, or it cannot be named: the kernel's own answer

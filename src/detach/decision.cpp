@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+#include "detach/decision.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+
+#include "detach/propagation.h"
+#include "kernel/filesystem_types.h"
+#include "kernel/grace_period.h"
+#include "kernel/namespaces.h"
+#include "kernel/statmount.h"
+#include "kernel/unique_fd.h"
+
+namespace unmoor::detach {
+namespace {
+
+using kernel::DeviceNumber;
+using kernel::MountEntry;
+using kernel::MountTable;
+using kernel::SystemCalls;
+using kernel::UniqueFd;
+
+constexpr long kTmpfsMagic = 0x01021994;
+constexpr std::uint64_t kSmallBytes = 4ULL << 20;
+constexpr std::uint64_t kSmallInodes = 4096;  // each is about 1 KiB of the kernel's memory
+
+// Few enough that nobody's next allocation waits for it. A tmpfs without limits does not say what it uses.
+bool is_small_tmpfs(const SystemCalls& calls, int directory, const std::string& path, const MountEntry& mount) {
+  const long fd = calls.openat(directory, path.c_str(), O_PATH | O_NOFOLLOW);
+  if (fd < 0) return false;
+  const UniqueFd owner(static_cast<int>(fd));
+  const auto id = kernel::mount_id(calls, owner.get(), "", AT_EMPTY_PATH, kernel::kStatxMountId);
+  if (!id || id->value != static_cast<std::uint64_t>(mount.id)) return false;
+  struct statfs usage{};
+  if (calls.call(SYS_fstatfs, owner.get(), SystemCalls::pointer(&usage)) != 0) return false;
+  return usage.f_type == kTmpfsMagic && usage.f_blocks != 0 && usage.f_files != 0 &&
+         (usage.f_blocks - usage.f_bfree) * static_cast<std::uint64_t>(usage.f_bsize) <= kSmallBytes &&
+         usage.f_files - usage.f_ffree <= kSmallInodes;
+}
+
+// Every mount above it, up to the root that the table is seen from, answers look-ups without asking anybody.
+bool reached_locally(const MountTable& table, const MountEntry& mount) {
+  const MountEntry* at = table.by_id(mount.parent_id);
+  for (std::size_t steps = 0; at != nullptr && steps < table.entries().size(); ++steps) {
+    if (!kernel::looks_up_locally(*at)) return false;
+    at = table.by_id(at->parent_id);
+  }
+  return true;
+}
+
+Decision refused(DeferReason reason) {
+  Decision decision;
+  decision.reason = reason;
+  return decision;
+}
+
+class Judge {
+ public:
+  Judge(const SystemCalls& calls, const Target& target, const Options& options, const MountTable& table,
+        const MountEntry& top)
+      : calls_(calls), target_(target), options_(options), table_(table), top_(top) {}
+
+  Decision judge() {
+    removed_ = mounts_below(table_, top_);
+    for (const MountEntry* mount : removed_) {
+      if (!passes_removed(*mount)) refuse(DeferReason::kFilesystemCounts);
+    }
+    if (decision_.may_defer() && !propagation_passes()) refuse(DeferReason::kPropagates);
+    if (decision_.may_defer() && !kernel::shares_mount_namespace_with_pid1(calls_, table_) && !own_namespace_passes()) {
+      refuse(DeferReason::kNamespaceCounts);
+    }
+    return std::move(decision_);
+  }
+
+ private:
+  void refuse(DeferReason reason) { decision_.reason = reason; }
+
+  bool is_removed(const MountEntry& mount) const { return std::ranges::find(removed_, &mount) != removed_.end(); }
+
+  // Condition 1, for a mount that goes.
+  bool passes_removed(const MountEntry& mount) {
+    if (passes(mount)) return true;
+    if (options_.defer != Defer::kElsewhere) return false;
+    const bool here = std::ranges::any_of(
+        table_.entries(), [&](const MountEntry& other) { return other.device == mount.device && !is_removed(other); });
+    if (here || in_pid1(mount.device)) {
+      decision_.must_stay.push_back(mount.device);
+      return true;
+    }
+    if (kernel::looks_up_locally(mount)) decision_.to_settle.push_back(mount.device);
+    return false;
+  }
+
+  // Condition 3: the namespace may die with the caller while the helper holds it.
+  bool own_namespace_passes() {
+    if (!kernel::sees_whole_mount_namespace(calls_, table_)) return false;
+    for (const MountEntry& mount : table_.entries()) {
+      if (passes(mount)) continue;
+      if (options_.defer != Defer::kElsewhere || !in_pid1(mount.device)) return false;
+      decision_.must_stay_in_pid1.push_back(mount.device);
+    }
+    return true;
+  }
+
+  // Condition 2. Every mount that goes counts, not only the top: a mount inside the tree takes its copies with it when
+  // the mount that it stands on is shared.
+  bool propagation_passes() {
+    for (const MountEntry* mount : removed_) {
+      const MountEntry* parent = table_.by_id(mount->parent_id);
+      if (parent == nullptr) return false;
+      if (parent->shared_group == 0) continue;
+      if (!kernel::sees_whole_mount_namespace(calls_, table_)) return false;
+      const auto reached = propagated_removals(calls_, table_, *mount);
+      if (!reached) return false;
+      for (const ReachedMount& other : *reached) {
+        // A copy has the superblock of the mount that goes, which was judged; anything else is somebody's own.
+        if (other.device != mount->device && !other.shuts_down_unseen) return false;
+        if (other.device != mount->device && other.is_tmpfs) return false;
+      }
+    }
+    return true;
+  }
+
+  bool passes(const MountEntry& mount) {
+    if (const DeviceNumber* root = pid1_root(); root != nullptr && *root == mount.device) return true;
+    if (!kernel::shuts_down_unseen(mount)) return false;
+    return mount.type != "tmpfs" || small(mount);
+  }
+
+  bool small(const MountEntry& mount) {
+    if (&mount == &top_) return is_small_tmpfs(calls_, target_.parent.get(), target_.entry, mount);
+    const bool below = mount.mount_point.starts_with(top_.mount_point) && is_removed(mount);
+    if (below && top_.mount_point != "/") {
+      const std::string inside(mount.mount_point.substr(top_.mount_point.size()));
+      return is_small_tmpfs(calls_, target_.parent.get(), target_.entry + inside, mount);
+    }
+    return reached_locally(table_, mount) && is_small_tmpfs(calls_, AT_FDCWD, std::string(mount.mount_point), mount);
+  }
+
+  const MountTable* pid1() {
+    if (!asked_pid1_) {
+      asked_pid1_ = true;
+      auto table = MountTable::read(calls_, "/proc/1/mountinfo");
+      if (table) pid1_ = std::make_unique<MountTable>(std::move(*table));
+    }
+    return pid1_.get();
+  }
+
+  bool in_pid1(DeviceNumber device) {
+    const MountTable* table = pid1();
+    return table != nullptr &&
+           std::ranges::find(table->entries(), device, &MountEntry::device) != table->entries().end();
+  }
+
+  const DeviceNumber* pid1_root() {
+    const MountTable* table = pid1();
+    if (table == nullptr) return nullptr;
+    const DeviceNumber* found = nullptr;  // the last one listed there is on top
+    for (const MountEntry& mount : table->entries()) {
+      if (mount.mount_point == "/") found = &mount.device;
+    }
+    return found;
+  }
+
+  const SystemCalls& calls_;
+  const Target& target_;
+  const Options& options_;
+  const MountTable& table_;
+  const MountEntry& top_;
+  std::vector<const MountEntry*> removed_;
+  bool asked_pid1_ = false;
+  std::unique_ptr<MountTable> pid1_;
+  Decision decision_;
+};
+
+}  // namespace
+
+bool grace_periods_are_slow(const SystemCalls& calls) {
+  return kernel::grace_period(calls) == kernel::GracePeriod::kNormal;
+}
+
+Decision decide(const SystemCalls& calls, const Target& target, const Options& options) {
+  if (calls.call(SYS_getpid) == 1) return refused(DeferReason::kPid1);
+  if (!kernel::in_root_cgroup(calls) && (options.caller != Caller::kProgram || !kernel::in_parents_cgroup(calls))) {
+    return refused(DeferReason::kCgroup);
+  }
+  const auto id =
+      kernel::mount_id(calls, target.parent.get(), target.entry.c_str(), AT_SYMLINK_NOFOLLOW, kernel::kStatxMountId);
+  const auto table = MountTable::read(calls);
+  if (!id || !table) return refused(DeferReason::kNotSeen);
+  const MountEntry* top = table->by_id(static_cast<int>(id->value));
+  if (top == nullptr) return refused(DeferReason::kNotSeen);
+  return Judge(calls, target, options, *table, *top).judge();
+}
+
+bool asks_a_server(const SystemCalls& calls, const Target& target) {
+  if (target.id.unique()) {
+    std::array<kernel::UniqueMountId, 1> first_below;
+    const auto below = kernel::list_mounts(calls, target.id.value, 0, first_below);
+    const auto type = kernel::mount_type(calls, target.id.value);
+    if (below && *below == 0 && type) {
+      MountEntry alone;
+      alone.type = *type;
+      return !kernel::looks_up_locally(alone);
+    }
+  }
+  const auto id =
+      kernel::mount_id(calls, target.parent.get(), target.entry.c_str(), AT_SYMLINK_NOFOLLOW, kernel::kStatxMountId);
+  const auto table = MountTable::read(calls);
+  if (!id || !table) return true;
+  const MountEntry* top = table->by_id(static_cast<int>(id->value));
+  if (top == nullptr) return true;
+  return !std::ranges::all_of(mounts_below(*table, *top),
+                              [](const MountEntry* mount) { return kernel::looks_up_locally(*mount); });
+}
+
+bool still_holds(const SystemCalls& calls, const Decision& decision) {
+  if (decision.must_stay.empty() && decision.must_stay_in_pid1.empty()) return true;
+  const auto own = MountTable::read(calls);
+  const auto first = MountTable::read(calls, "/proc/1/mountinfo");
+  const auto mounted = [](const Result<MountTable>& table, DeviceNumber device) {
+    return table && std::ranges::find(table->entries(), device, &MountEntry::device) != table->entries().end();
+  };
+  return std::ranges::all_of(decision.must_stay,
+                             [&](DeviceNumber device) { return mounted(own, device) || mounted(first, device); }) &&
+         std::ranges::all_of(decision.must_stay_in_pid1, [&](DeviceNumber device) { return mounted(first, device); });
+}
+
+void settle(const SystemCalls& calls, const std::vector<DeviceNumber>& devices) {
+#ifdef SYS_ustat
+  constexpr int kTries = 100;  // of a millisecond each: several grace periods, and then somebody else holds it
+  for (const DeviceNumber device : devices) {
+    for (int tries = 0; tries < kTries; ++tries) {
+      std::array<char, 64> answer{};
+      const auto number = static_cast<unsigned>(makedev(device.major, device.minor));
+      if (calls.call(SYS_ustat, number, SystemCalls::pointer(answer.data())) == -EINVAL) break;
+      const struct timespec pause{0, 1000000};
+      static_cast<void>(calls.call(SYS_nanosleep, SystemCalls::pointer(&pause), 0));
+    }
+  }
+#else
+  // No way to ask for the superblock: wait for two grace periods of our own, which end after everybody's that began
+  // before. MEMBARRIER_CMD_GLOBAL is one.
+  constexpr int kMembarrierGlobal = 1;
+  if (devices.empty()) return;
+  for (int i = 0; i < 2; ++i)
+    static_cast<void>(calls.call(SYS_membarrier, kMembarrierGlobal, 0, 0));
+#endif
+}
+
+}  // namespace unmoor::detach
