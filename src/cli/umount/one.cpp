@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "cli/umount/one.h"
-
+// One target of the command line: by one system call where that is all it takes, else by libmount.
 #include <cerrno>
+#include <cstdlib>
 #include <string>
+#include <unistd.h>
 
 #include "cli/umount/exit_code.h"
-#include "cli/umount/place.h"
+#include "cli/umount/known_types.h"
+#include "cli/umount/session.h"
 #include "detach/detach.h"
+#include "kernel/mount_id.h"
+#include "kernel/statmount.h"
 
 namespace unmoor::cli::umount {
 namespace {
@@ -17,37 +21,69 @@ struct Names {
   std::string source;       // empty: not said
 };
 
-// umount(8) looks an absolute name up by asking the filesystem, and then says the name as it was given and no source;
-// any other name it finds in the mount table. We never ask the filesystem, but say the same.
-bool said_as_given(const Options& options, const char* target) {
-  return target[0] == '/' && !options.lazy && !options.force && !options.no_canonicalize && !options.detach_loop;
+const kernel::MountEntry* line_of(const kernel::SystemCalls& calls, const kernel::MountTable& table,
+                                  const char* target) {
+  const auto id = kernel::mount_id(calls, AT_FDCWD, target, 0, kernel::kStatxMountId);
+  return id && id->is_mount_root ? table.by_id(static_cast<int>(id->value)) : nullptr;
 }
 
 Names names_of(const kernel::SystemCalls& calls, const Options& options, const char* target) {
-  if (!said_as_given(options, target)) {
-    const Result<kernel::MountTable> table = kernel::MountTable::read(calls);
-    if (table) {
-      if (const kernel::MountEntry* const line = line_of(calls, *table, target))
-        return {.mount_point = std::string(line->mount_point), .source = std::string(line->source)};
-    }
-  }
-  return {.mount_point = target, .source = {}};
+  const Names given{.mount_point = target, .source = {}};
+  const Result<kernel::MountTable> table = kernel::MountTable::read(calls);
+  const kernel::MountEntry* const line = table ? line_of(calls, *table, target) : nullptr;
+  if (line == nullptr || said_as_given(calls, options, target, line->type)) return given;
+  return {.mount_point = std::string(line->mount_point), .source = std::string(line->source)};
 }
 
 }  // namespace
 
-int unmount_one(const kernel::SystemCalls& calls, const Options& options, const char* target, Report& report) {
-  Names names;
-  if (options.verbose || options.json) names = names_of(calls, options, target);
-  const detach::Options how{.defer = options.defer, .caller = detach::Caller::kProgram};
-  const Result<detach::Outcome> outcome = detach::detach_one(calls, target, options.umount_flags(), how);
+int Session::unmount_target(const char* target) {
+  return plain_call_suffices(target) ? unmount_directly(target) : unmount_by_libmount(target);
+}
+
+bool Session::plain_call_suffices(const char* target) {
+  if (options_.name_space != nullptr || options_.fake || options_.read_only) return false;
+  if (::getuid() != 0 || ::geteuid() != 0) return false;
+  if (std::getenv("LIBMOUNT_FSTAB") != nullptr || std::getenv("LIBMOUNT_MTAB") != nullptr) return false;
+  // A device, a tag, a plain directory, nothing at all: libmount looks it up. So does a kernel without mount ids.
+  const auto id = kernel::mount_id(calls_, AT_FDCWD, target, options_.no_canonicalize ? AT_SYMLINK_NOFOLLOW : 0);
+  if (!id || !id->is_mount_root) return false;
+  Specials specials(calls_, options_);
+  if (specials.any_by_mount_point()) {
+    const Result<kernel::MountTable> table = kernel::MountTable::read(calls_);
+    const kernel::MountEntry* const line = table ? line_of(calls_, *table, target) : nullptr;
+    return line != nullptr && !specials.needs_libmount(*line);
+  }
+  if (options_.internal_only) return true;
+  const Result<std::string> type = id->unique() ? kernel::mount_type(calls_, id->value) : fail(ENOSYS, "statmount");
+  if (type && !type->starts_with("fuse")) return !has_helper(calls_, *type);
+  // A FUSE filesystem's helper goes by the subtype, which the table has.
+  const Result<kernel::MountTable> table = kernel::MountTable::read(calls_);
+  const kernel::MountEntry* const line = table ? line_of(calls_, *table, target) : nullptr;
+  return line != nullptr && !specials.needs_libmount(*line);
+}
+
+int Session::unmount_directly(const char* target) {
+  Names names{.mount_point = {}, .source = {}};
+  if (options_.verbose || options_.json) names = names_of(calls_, options_, target);
+  const detach::Options how{.defer = options_.defer, .caller = detach::Caller::kProgram};
+  const Result<detach::Outcome> outcome = detach::detach_one(calls_, target, options_.umount_flags(), how);
   if (!outcome) {
-    if (names.mount_point.empty()) names = names_of(calls, options, target);
-    report.failed(target, names.mount_point, outcome.error().code);
+    if (names.mount_point.empty()) names = names_of(calls_, options_, target);
+    report_.failed(target, names.mount_point, outcome.error().code);
     return kExitFailed;
   }
-  report.unmounted(target, names.mount_point, names.source, *outcome);
+  report_.unmounted(target, names.mount_point, names.source, *outcome);
   return kExitSuccess;
+}
+
+int Session::unmount_by_libmount(const char* target) {
+  Libmount* const library = libmount(false);
+  // Without libmount: what a system call can do.
+  if (library == nullptr) return libmount_missing_ ? unmount_directly(target) : libmount_refusal_;
+  const LibmountResult result = library->unmount(calls_, options_, target);
+  report_.by_libmount(target, result);
+  return result.exit_code;
 }
 
 }  // namespace unmoor::cli::umount

@@ -93,9 +93,10 @@ struct Exclusion {
   std::array<int, 3> options;
   const char* names;
 };
-constexpr std::array<Exclusion, 3> kExclusions = {{
+constexpr std::array<Exclusion, 4> kExclusions = {{
     {{'A', 'a', 0}, "--all-targets --all"},
     {{'R', 'a', 0}, "--recursive --all"},
+    {{'R', 'r', 0}, "--recursive --read-only"},
     {{'R', 't', 0}, "--test-opts --recursive --types"},
 }};
 

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "cli/umount/session.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/umount/exit_code.h"
+#include "cli/umount/interrupt.h"
+#include "cli/umount/name_space.h"
+
+namespace unmoor::cli::umount {
+namespace {
+
+// umount(8)'s exit code for several targets is the sum of theirs, as far as it fits.
+constexpr int kLargestExitCode = 255;
+
+}  // namespace
+
+int Session::run() {
+  int code = kExitSuccess;
+  if (options_.name_space != nullptr) {
+    Libmount* const library = libmount(true);
+    if (library == nullptr) return libmount_refusal_;
+  }
+  if (options_.action == Action::kAll) {
+    code = unmount_all();
+  } else if (const std::optional<int> together = unmount_together()) {
+    code = *together;
+  } else {
+    for (const char* const target : options_.targets) {
+      if (interrupted()) break;
+      const int one = options_.action == Action::kAllTargets  ? unmount_all_targets(target)
+                      : options_.action == Action::kRecursive ? unmount_tree(target)
+                                                              : unmount_target(target);
+      code = std::min(code + one, kLargestExitCode);
+    }
+  }
+  report_.finish();
+  return interrupted() ? kExitUserAbort : code;
+}
+
+std::optional<kernel::MountTable> Session::read_table() const {
+  Result<kernel::MountTable> table = kernel::MountTable::read(calls_);
+  if (table) return std::move(*table);
+  std::fprintf(stderr, "umount: %s: %s\n", table.error().object.c_str(), std::strerror(table.error().code));
+  return std::nullopt;
+}
+
+Libmount* Session::libmount(bool needed) {
+  if (libmount_) return &*libmount_;
+  if (!libmount_missing_) {
+    Result<Libmount> loaded = Libmount::load();
+    if (loaded) {
+      libmount_refusal_ = loaded->prepare(options_);
+      if (libmount_refusal_ != kExitSuccess) return nullptr;
+      return &libmount_.emplace(std::move(*loaded));
+    }
+    libmount_missing_ = true;
+    libmount_refusal_ = kExitSystem;
+    if (needed) std::fprintf(stderr, "umount: %s\n", loaded.error().object.c_str());
+  }
+  return nullptr;
+}
+
+}  // namespace unmoor::cli::umount

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// -R and -A: mounts that belong together.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <unistd.h>
+#include <unordered_set>
+
+#include <climits>
+
+#include "cli/umount/exit_code.h"
+#include "cli/umount/name_space.h"
+#include "cli/umount/session.h"
+#include "detach/many/subtree.h"
+#include "kernel/mount_id.h"
+
+namespace unmoor::cli::umount {
+namespace {
+
+using kernel::MountEntry;
+
+const MountEntry* last_at(const kernel::MountTable& table, std::string_view mount_point) {
+  const auto entries = table.entries();
+  const auto found = std::find_if(entries.rbegin(), entries.rend(),
+                                  [&](const MountEntry& entry) { return entry.mount_point == mount_point; });
+  return found == entries.rend() ? nullptr : &*found;
+}
+
+// Absolute, without a slash at the end; symlinks and ".." stay as they are.
+std::string spelled_out(const char* target) {
+  std::string path = target;
+  if (path.empty()) return path;
+  if (path.front() != '/') {
+    char* const here = ::get_current_dir_name();
+    if (here != nullptr) path = std::string(here) + "/" + path;
+    std::free(here);
+  }
+  while (path.size() > 1 && path.back() == '/')
+    path.pop_back();
+  return path;
+}
+
+}  // namespace
+
+const MountEntry* Session::mounted_at(const kernel::MountTable& table, const char* target) const {
+  if (options_.no_canonicalize) return last_at(table, spelled_out(target));
+  const auto id = kernel::mount_id(calls_, AT_FDCWD, target, 0, kernel::kStatxMountId);
+  if (id) return id->is_mount_root ? table.by_id(static_cast<int>(id->value)) : nullptr;
+  if (id.error().code != EOPNOTSUPP && id.error().code != ENOSYS) return nullptr;
+  // A kernel without mount ids: by name.
+  char* const real = ::realpath(target, nullptr);
+  const MountEntry* const entry = real != nullptr ? last_at(table, real) : nullptr;
+  std::free(real);
+  return entry;
+}
+
+const MountEntry* Session::mounted_from(const kernel::MountTable& table, const char* source) {
+  std::string name = source;
+  if (std::string_view(source).find('=') != std::string_view::npos) {
+    if (Libmount* const library = libmount(false)) name = library->device_of(source);
+  } else if (name.starts_with("/dev/")) {
+    char* const real = ::realpath(source, nullptr);
+    if (real != nullptr) name = real;
+    std::free(real);
+  }
+  const auto entries = table.entries();
+  const auto found =
+      std::find_if(entries.rbegin(), entries.rend(), [&](const MountEntry& entry) { return entry.source == name; });
+  return found == entries.rend() || name.empty() ? nullptr : &*found;
+}
+
+int Session::not_found(const char* target) {
+  const NameSpaceVisit visit(calls_, options_.name_space);
+  struct ::statx facts{};
+  const bool there = calls_.statx(AT_FDCWD, target, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, 0, &facts) == 0;
+  report_.no_such_mount(target, there);
+  return kExitUsage;
+}
+
+int Session::unmount_tree(const char* target) {
+  std::optional<kernel::MountTable> table;
+  const MountEntry* top = nullptr;
+  {
+    const NameSpaceVisit visit(calls_, options_.name_space);
+    table = read_table();
+    if (!table) return kExitSystem;
+    top = mounted_at(*table, target);
+  }
+  if (top == nullptr) return not_found(target);
+  const detach::MountTree tree(*table);
+  const auto discipline =
+      options_.voice == Voice::kUmount ? detach::Discipline::kInOrderStop : detach::Discipline::kFreely;
+  return unmount_list(*table, tree.unmount_order(*top), discipline, {});
+}
+
+int Session::unmount_all_targets(const char* target) {
+  std::optional<kernel::MountTable> table;
+  const MountEntry* one = nullptr;
+  {
+    const NameSpaceVisit visit(calls_, options_.name_space);
+    table = read_table();
+    if (!table) return kExitSystem;
+    one = mounted_at(*table, target);
+    if (one == nullptr) one = mounted_from(*table, target);
+  }
+  if (one == nullptr) return not_found(target);
+  const detach::MountTree tree(*table);
+  Entries list;
+  std::unordered_set<int> listed;
+  const auto entries = table->entries();
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    if (entry->device != one->device) continue;
+    const Entries part = options_.recursive ? tree.unmount_order(*entry) : Entries{&*entry};
+    for (const MountEntry* const mount : part) {
+      if (listed.insert(mount->id).second) list.push_back(mount);
+    }
+  }
+  const auto discipline =
+      options_.voice == Voice::kUmount ? detach::Discipline::kInOrderStop : detach::Discipline::kFreely;
+  return unmount_list(*table, list, discipline, {});
+}
+
+}  // namespace unmoor::cli::umount
