@@ -8,6 +8,7 @@
 
 #include <climits>
 
+#include "cli/exec/run.h"
 #include "cli/umount/run.h"
 #include "cli/verbs.h"
 
@@ -21,6 +22,7 @@ struct Verb {
 };
 
 constexpr std::array kVerbs = {
+    Verb{"exec", run_exec, "run a program whose lazy unmounts do not wait"},
     Verb{"umount", run_umount, "unmount filesystems: umount(8) that need not wait"},
 };
 
@@ -83,8 +85,9 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   if (argc > 0) {
     const char* const slash = std::strrchr(argv[0], '/');
-    if (std::strcmp(slash != nullptr ? slash + 1 : argv[0], "umount") == 0)
-      return unmoor::cli::run_as_umount(argc, argv);
+    const char* const name = slash != nullptr ? slash + 1 : argv[0];
+    if (std::strcmp(name, "umount") == 0) return unmoor::cli::run_as_umount(argc, argv);
+    if (std::strcmp(name, "unmoor-crun") == 0) return unmoor::cli::run_as_crun(argv);
   }
   return unmoor::cli::run(argc, argv);
 }

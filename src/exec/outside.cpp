@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "exec/outside.h"
+
+#include <string>
+
+#include "exec/capability.h"
+
+namespace unmoor::exec {
+
+using kernel::MountTable;
+using kernel::SystemCalls;
+using kernel::UniqueFd;
+
+Outside Outside::open(const SystemCalls& calls, const Identity& self) {
+  Outside outside(calls);
+  UniqueFd own(static_cast<int>(calls.openat(self.proc.get(), "self/mountinfo", O_RDONLY)));
+  if (own) outside.events_.push_back(std::move(own));
+  struct ::statx init{};
+  const bool known = calls.statx(self.proc.get(), "1/ns/mnt", AT_STATX_DONT_SYNC, STATX_INO, &init) == 0;
+  outside.is_init_ = known && init.stx_ino == self.mount_namespace;
+  outside.is_foreign_ = !has_sys_admin(calls);
+  if (!outside.is_init_) {
+    UniqueFd theirs(static_cast<int>(calls.openat(self.proc.get(), "1/mountinfo", O_RDONLY)));
+    if (theirs) outside.events_.push_back(std::move(theirs));
+  }
+  outside.refresh();
+  return outside;
+}
+
+void Outside::refresh() {
+  const bool first = tables_.empty();
+  for (std::size_t i = 0; i < events_.size(); ++i) {
+    pollfd event{events_[i].get(), POLLPRI, 0};
+    const bool changed =
+        calls_->call(SYS_poll, SystemCalls::pointer(&event), 1, 0) > 0 && (event.revents & POLLPRI) != 0;
+    if (!first && !changed) continue;
+    static_cast<void>(calls_->call(SYS_lseek, events_[i].get(), 0, SEEK_SET));
+    auto table = MountTable::read(*calls_, events_[i].get());
+    MountTable now = table ? std::move(*table) : *MountTable::parse("");
+    if (i < tables_.size())
+      tables_[i] = std::move(now);
+    else
+      tables_.push_back(std::move(now));
+  }
+  init_root_.reset();
+  const bool init_is_read = is_init_ || tables_.size() == 2;
+  if (!init_is_read) return;
+  for (const kernel::MountEntry& entry : tables_.back().entries())
+    if (entry.mount_point == "/") init_root_ = entry.device;
+}
+
+bool Outside::may_be_held(detach::Defer defer) const {
+  if (is_init_ || is_foreign_ || defer == detach::Defer::kAlways) return true;
+  if (tables_.empty()) return false;
+  return judge({.defer = defer,
+                .inside = tables_.front(),
+                .own = true,
+                .outside = std::span(tables_).subspan(1),
+                .init_root = init_root_})
+             .reason == detach::DeferReason::kDeferred;
+}
+
+}  // namespace unmoor::exec
