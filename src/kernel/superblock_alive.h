@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Whether a live superblock has this device number, asked of the kernel and not of a mount table.
+#pragma once
+
+#include <string_view>
+
+#include "kernel/mount_table.h"
+#include "kernel/system_calls.h"
+
+namespace unmoor::kernel {
+
+enum class Alive { kYes, kNo, kUnknown };
+
+// By ustat(2), where the architecture has it. It calls the filesystem's statfs: only for a type that answers by itself
+// (never FUSE, never a network filesystem), which is checked here. An anonymous number may be given to another
+// filesystem as soon as its owner is gone: kYes is a hint for those.
+[[nodiscard]] Alive superblock_alive(const SystemCalls& calls, DeviceNumber device, std::string_view type);
+
+}  // namespace unmoor::kernel
