@@ -7,6 +7,7 @@
 #include "cli/bench/run.h"
 #include "cli/doctor/run.h"
 #include "cli/verbs.h"
+#include "cli/who/run.h"
 
 namespace unmoor::cli {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 constexpr std::array<RunVerb, kHeavyVerbs.size()> kFunctions = {
     run_bench,
     run_doctor,
+    run_who,
 };
 
 }  // namespace

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Each kind of holder, planted alone on an ext4, found by one question.
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gone/inquiry.h"
+#include "support/loop_device.h"
+#include "support/mount_rights.h"
+#include "support/planted.h"
+
+namespace unmoor::gone {
+namespace {
+
+std::string here(const std::string& name) {
+  char* const cwd = get_current_dir_name();
+  std::string path = std::string(cwd) + "/" + name;
+  std::free(cwd);
+  return path;
+}
+
+Answer ask(const std::string& name, AskFor what = AskFor::kWhatItNames) {
+  Result<Census> census = Census::take(kernel::SystemCalls::real());
+  EXPECT_TRUE(census);
+  auto shared = std::make_shared<Census>(std::move(*census));
+  Result<Target> target = resolve_target(*shared, name, what);
+  EXPECT_TRUE(target) << name;
+  if (!target) return {};
+  Result<Inquiry> inquiry = inquire(shared, {std::move(*target)});
+  EXPECT_TRUE(inquiry);
+  return std::move(inquiry->answers.front());
+}
+
+struct Kind {
+  const char* planted;
+  HolderKind found;
+  Prevents prevents;
+  Certainty certainty = Certainty::kCertain;
+  bool in_thread = false;
+  const char* path = "";  // how the holder's path ends
+};
+
+std::string name_of_kind(const testing::TestParamInfo<Kind>& info) {
+  std::string name = info.param.planted;
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+class EachKind : public testing::TestWithParam<Kind> {
+ protected:
+  // An ext4 on a loop device where that is allowed, else a tmpfs: all kinds but swap work on either.
+  void SetUp() override {
+    UNMOOR_NEEDS_MOUNTS();
+    mkdir("X", 0755);
+    // A file of its own each time: the filesystem of the test before may still be shutting down on its own.
+    static int images = 0;
+    loop_ = std::make_unique<test::LoopDevice>("image" + std::to_string(++images));
+    on_device_ = loop_->ready() && loop_->make_ext4() && mount(loop_->node().c_str(), "X", "ext4", 0, nullptr) == 0;
+    if (!on_device_) {
+      ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0) << std::strerror(errno);
+    }
+    std::ofstream("X/file") << "text";
+  }
+  void TearDown() override {
+    planted_.reset();
+    umount2("X", MNT_DETACH);
+  }
+
+  std::unique_ptr<test::LoopDevice> loop_;
+  std::unique_ptr<test::Planted> planted_;
+  bool on_device_ = false;
+};
+
+TEST_P(EachKind, IsFoundAndNothingElse) {
+  planted_ = std::make_unique<test::Planted>(GetParam().planted, here("X"));
+  if (!planted_->ready()) GTEST_SKIP() << "needs a kernel and rights for " << GetParam().planted;
+  const Answer answer = ask(here("X"));
+  ASSERT_FALSE(answer.holders.empty());
+  for (const Holder& holder : answer.holders) {
+    EXPECT_EQ(holder.kind, GetParam().found) << holder.path;
+    EXPECT_EQ(holder.prevents, GetParam().prevents);
+    EXPECT_EQ(holder.certainty, GetParam().certainty);
+    EXPECT_EQ(holder.tid != 0, GetParam().in_thread);
+    EXPECT_TRUE(holder.path.ends_with(GetParam().path)) << holder.path;
+    if (holder.pid != 0) {
+      EXPECT_EQ(holder.pid, planted_->pid());
+    }
+  }
+  // The kernel agrees about what it prevents.
+  if (GetParam().prevents == Prevents::kUnmount) {
+    EXPECT_EQ(umount2("X", 0), -1);
+    EXPECT_EQ(errno, EBUSY);
+  }
+  planted_->let_go();
+  EXPECT_THAT(ask(here("X")).holders, testing::IsEmpty());
+  EXPECT_EQ(umount2("X", 0), 0) << std::strerror(errno);
+}
+
+// The same kinds after the mount is gone from our namespace: only the device can still be asked about.
+TEST_P(EachKind, IsFoundByDeviceAfterTheDetach) {
+  if (!on_device_) GTEST_SKIP() << "needs a loop device with ext4";
+  planted_ = std::make_unique<test::Planted>(GetParam().planted, here("X"));
+  if (!planted_->ready()) GTEST_SKIP() << "needs a kernel and rights for " << GetParam().planted;
+  if (GetParam().found == HolderKind::kNestedMount) GTEST_SKIP() << "a lazy unmount takes nested mounts along";
+  if (GetParam().found == HolderKind::kSwap) GTEST_SKIP() << "nobody could swap it off again";
+  ASSERT_EQ(umount2("X", MNT_DETACH), 0);
+  const Answer answer = ask(loop_->node());
+  ASSERT_FALSE(answer.holders.empty());
+  const bool found =
+      std::ranges::any_of(answer.holders, [](const Holder& holder) { return holder.kind == GetParam().found; });
+  EXPECT_TRUE(found) << name_of(answer.holders.front().kind) << " " << answer.holders.front().path;
+}
+
+constexpr Prevents kUnmount = Prevents::kUnmount;
+constexpr Prevents kShutdown = Prevents::kShutdown;
+constexpr Certainty kCertain = Certainty::kCertain;
+
+INSTANTIATE_TEST_SUITE_P(
+    Holders, EachKind,
+    testing::Values(Kind{"descriptor", HolderKind::kDescriptor, kUnmount, kCertain, false, "/X/file"},
+                    Kind{"path-descriptor", HolderKind::kPathDescriptor, kUnmount, kCertain, false, "/X/file"},
+                    Kind{"working-directory", HolderKind::kWorkingDirectory, kUnmount, kCertain, false, "/X"},
+                    Kind{"root-directory", HolderKind::kRootDirectory, kUnmount, kCertain, false, "/X"},
+                    Kind{"mapping", HolderKind::kMapping, kUnmount, kCertain, false, "/X/file"},
+                    Kind{"executable", HolderKind::kExecutable, kUnmount, kCertain, false, "/X/program"},
+                    Kind{"deleted", HolderKind::kDescriptor, kUnmount, kCertain, false, "/X/removed"},
+                    Kind{"in-flight", HolderKind::kInFlight, kUnmount, Certainty::kCandidate, false, "]"},
+                    Kind{"io_uring-file", HolderKind::kRingFile, kUnmount, kCertain, false, "/X/file"},
+                    Kind{"bound-socket", HolderKind::kBoundSocket, kUnmount, kCertain, false, "/X/socket"},
+                    Kind{"relative-socket", HolderKind::kBoundSocket, kUnmount, kCertain, false, "socket"},
+                    Kind{"thread-cwd", HolderKind::kWorkingDirectory, kUnmount, kCertain, true, "/X"},
+                    Kind{"thread-descriptor", HolderKind::kDescriptor, kUnmount, kCertain, true, "/X/file"},
+                    Kind{"zombie-leader", HolderKind::kDescriptor, kUnmount, kCertain, true, "/X/file"},
+                    Kind{"namespace", HolderKind::kNamespace, kShutdown, kCertain, false, "/X"},
+                    Kind{"namespace-descriptor", HolderKind::kNamespaceByHandle, kShutdown, kCertain, false, "/X"},
+                    Kind{"detached-tree", HolderKind::kDetachedTree, kShutdown, kCertain, false, "/"},
+                    Kind{"nested-mount", HolderKind::kNestedMount, kUnmount, kCertain, false, "/X/inner mount"},
+                    Kind{"bind-copy", HolderKind::kMount, kShutdown, kCertain, false, "/X.copy"},
+                    Kind{"overlay", HolderKind::kOverlay, kShutdown, kCertain, false, "r"},
+                    Kind{"swap", HolderKind::kSwap, kUnmount, kCertain, false, "/X/swap file"},
+                    Kind{"loop", HolderKind::kLoop, kUnmount, kCertain, false, "/X/inner image"},
+                    Kind{"binary-format", HolderKind::kBinaryFormat, kUnmount, kCertain, false, "/X/interpreter"},
+                    Kind{"uprobe", HolderKind::kUprobe, kUnmount, kCertain, false, "/X/probed"}),
+    name_of_kind);
+
+}  // namespace
+}  // namespace unmoor::gone
