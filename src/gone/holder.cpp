@@ -75,9 +75,9 @@ void sort_inner_first(std::vector<Holder>& holders) {
     const bool is_mount = holder.kind == HolderKind::kNestedMount || holder.kind == HolderKind::kMount;
     return is_mount ? -std::ranges::count(holder.path, '/') : 0;
   };
-  std::ranges::stable_sort(holders, [&](const Holder& a, const Holder& b) {
-    return std::tuple(a.prevents, a.certainty, names(a.kind).order, depth(a), a.pid, a.tid, a.descriptor) <
-           std::tuple(b.prevents, b.certainty, names(b.kind).order, depth(b), b.pid, b.tid, b.descriptor);
+  std::ranges::sort(holders, [&](const Holder& a, const Holder& b) {
+    return std::tuple(a.prevents, a.certainty, names(a.kind).order, depth(a), a.pid, a.tid, a.descriptor, a.path) <
+           std::tuple(b.prevents, b.certainty, names(b.kind).order, depth(b), b.pid, b.tid, b.descriptor, b.path);
   });
 }
 
