@@ -15,6 +15,7 @@ namespace {
 constexpr std::array<RunVerb, kHeavyVerbs.size()> kFunctions = {
     run_bench,
     run_doctor,
+    run_wait,
     run_who,
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/who/run.holders_json.h"
+#include "cli/who/holders_json.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/who/run.holders_text.h"
+#include "cli/who/holders_text.h"
 
 #include <algorithm>
 #include <array>

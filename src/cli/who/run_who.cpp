@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "cli/who/run.h"
-
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -10,8 +8,10 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/who/run.holders_json.h"
-#include "cli/who/run.holders_text.h"
+#include "cli/who/holders_json.h"
+#include "cli/who/holders_text.h"
+#include "cli/who/let_go.h"
+#include "cli/who/run.h"
 
 namespace unmoor::cli {
 namespace {
@@ -66,6 +66,8 @@ int run_who(int argc, char** argv) {
     if (target) targets.push_back(std::move(*target));
   }
   if (targets.empty()) return kFailed;
+  for (const gone::Target& target : targets)
+    let_go_of(kernel::SystemCalls::real(), target);
   const Result<gone::Inquiry> inquiry = gone::inquire(shared, std::move(targets));
   if (!inquiry) {
     complain(inquiry.error());

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Learns when a filesystem has shut down: an inotify watch for IN_UNMOUNT, which the kernel raises when the superblock
+// goes, however long after the last mount of it was detached. The watch pins neither a mount nor the filesystem.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "kernel/error.h"
+#include "kernel/system_calls.h"
+#include "kernel/unique_fd.h"
+
+namespace unmoor::gone {
+
+using Clock = std::chrono::steady_clock;
+
+class SuperblockWatch {
+ public:
+  // `path` leads to any file of the filesystem; a magic link of /proc does as well, also into a detached mount. Given
+  // up after `patience` when a server is asked and does not answer. Errors: those of inotify_add_watch(2), ETIMEDOUT.
+  [[nodiscard]] static Result<SuperblockWatch> arm(const kernel::SystemCalls& calls, const std::string& path,
+                                                   std::chrono::milliseconds patience = std::chrono::milliseconds(200));
+
+  // Becomes readable when the filesystem shuts down.
+  [[nodiscard]] int fd() const { return inotify_.get(); }
+  // Waits until then, or until the deadline. The event comes before the last write to the device: ask the device next.
+  [[nodiscard]] bool fired_by(const kernel::SystemCalls& calls, Clock::time_point deadline);
+
+ private:
+  explicit SuperblockWatch(kernel::UniqueFd inotify) : inotify_(std::move(inotify)) {}
+  kernel::UniqueFd inotify_;
+  bool fired_ = false;
+};
+
+}  // namespace unmoor::gone

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "gone/wait_gone.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "gone/device_check.h"
+#include "gone/visible_mount.h"
+#include "kernel/superblock_alive.h"
+
+namespace unmoor::gone {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The link of /proc through which a holder's file can be reached; empty for holders without one.
+std::string link_of(const Holder& holder) {
+  if (holder.pid <= 0) return {};
+  std::string link = "/proc/" + std::to_string(holder.pid);
+  if (holder.tid != 0) link += "/task/" + std::to_string(holder.tid);
+  switch (holder.kind) {
+    case HolderKind::kDescriptor:
+    case HolderKind::kPathDescriptor:
+    case HolderKind::kDetachedTree:
+      return link + "/fd/" + std::to_string(holder.descriptor);
+    case HolderKind::kWorkingDirectory:
+      return link + "/cwd";
+    case HolderKind::kRootDirectory:
+      return link + "/root";
+    case HolderKind::kExecutable:
+      return link + "/exe";
+    case HolderKind::kNamespace:
+      return link + "/root" + (holder.path == "/" ? "" : holder.path);
+    default:
+      return {};
+  }
+}
+
+bool is_mounted(const Inquiry& inquiry) {
+  return std::ranges::any_of(inquiry.answers.front().holders, [](const Holder& holder) {
+    return holder.kind == HolderKind::kMount || holder.kind == HolderKind::kNamespace ||
+           holder.kind == HolderKind::kNamespaceByHandle || holder.kind == HolderKind::kNamespaceByMount ||
+           holder.kind == HolderKind::kNamespaceUnexplained;
+  });
+}
+
+Result<Inquiry> inquire_about(const kernel::SystemCalls& calls, const Target& target) {
+  Result<Census> census = Census::take(calls);
+  if (!census) return std::unexpected(census.error());
+  auto shared = std::make_shared<Census>(std::move(*census));
+  Target now = target;
+  if (now.superblock) {
+    now.scope = Scope::kFilesystem;
+    now.attached = std::ranges::any_of(shared->own().table.entries(), [&](const kernel::MountEntry& entry) {
+      return entry.device == *now.superblock && (now.type.empty() || entry.type == now.type);
+    });
+  }
+  return inquire(shared, {std::move(now)});
+}
+
+}  // namespace
+
+kernel::Exclusive device_state(const kernel::SystemCalls& calls, const Target& target) {
+  if (!target.block_device) return kernel::Exclusive::kUnknown;
+  const Result<std::string> node = kernel::block_device_node(calls, *target.block_device);
+  return node ? kernel::try_exclusive(calls, *node) : kernel::Exclusive::kUnknown;
+}
+
+Result<GoneWaiter> GoneWaiter::prepare(const kernel::SystemCalls& calls, const Target& target) {
+  GoneWaiter waiter(calls, target);
+  if (!target.mount_point.empty()) {
+    if (Result<SuperblockWatch> watch = SuperblockWatch::arm(calls, target.mount_point))
+      waiter.watch_.emplace(std::move(*watch));
+  } else {
+    // Not mounted here: whoever holds it can lead the watch there.
+    Result<Inquiry> inquiry = inquire_about(calls, target);
+    if (!inquiry) return std::unexpected(inquiry.error());
+    const Answer& answer = inquiry->answers.front();
+    for (const Holder& holder : answer.holders) {
+      const std::string link = holder.certainty == Certainty::kCertain ? link_of(holder) : std::string();
+      if (link.empty() || waiter.watch_ || holder.prevents == Prevents::kDevice) continue;
+      if (Result<SuperblockWatch> watch = SuperblockWatch::arm(calls, link)) waiter.watch_.emplace(std::move(*watch));
+    }
+    if (!waiter.target_.superblock) waiter.target_ = answer.target;
+    if (!waiter.target_.superblock && answer.holders.empty()) return fail(ENOENT, "find", target.name);
+  }
+  if (waiter.target_.block_device) {
+    if (Result<std::string> node = kernel::block_device_node(calls, *waiter.target_.block_device))
+      waiter.node_ = std::move(*node);
+  }
+  return waiter;
+}
+
+// What can be told without the watch: the kernel's own list of live superblocks, or one try of the device.
+bool GoneWaiter::seems_dead() const {
+  if (!node_.empty()) return kernel::try_exclusive(*calls_, node_) == kernel::Exclusive::kFree;
+  return target_.superblock && !target_.type.empty() &&
+         kernel::superblock_alive(*calls_, *target_.superblock, target_.type) == kernel::Alive::kNo;
+}
+
+// True when the superblock has begun its end (by the watch), or has reached it.
+bool GoneWaiter::has_gone(Clock::time_point until) {
+  if (watch_) return watch_->fired_by(*calls_, until);
+  if (seems_dead()) return true;
+  std::this_thread::sleep_until(until);
+  return false;
+}
+
+Result<Verdict> GoneWaiter::ask_who(Outcome outcome) const {
+  Result<Inquiry> inquiry = inquire_about(*calls_, target_);
+  if (!inquiry) return std::unexpected(inquiry.error());
+  Verdict verdict{.outcome = outcome};
+  if (is_mounted(*inquiry)) verdict.outcome = Outcome::kStillMounted;
+  verdict.inquiry = std::move(*inquiry);
+  return verdict;
+}
+
+Result<Verdict> GoneWaiter::wait(const WaitOptions& options) {
+  const Clock::time_point deadline = options.deadline.value_or(Clock::time_point::max());
+  if (!has_gone(Clock::now())) {
+    // Alive. Without a limit, what is mounted somewhere is an answer and not a wait.
+    if (!options.deadline) {
+      Result<Verdict> verdict = ask_who(Outcome::kTimedOut);
+      if (!verdict || verdict->outcome == Outcome::kStillMounted) return verdict;
+    }
+    // Without a watch each look is an exclusive open or a system call: further and further apart.
+    milliseconds pause = watch_ ? milliseconds(200) : milliseconds(10);
+    while (!has_gone(std::min(Clock::now() + pause, deadline))) {
+      if (Clock::now() >= deadline) return ask_who(Outcome::kTimedOut);
+      if (options.progress) options.progress();
+      if (!watch_) pause = std::min(pause * 3 / 2, milliseconds(1000));
+    }
+  }
+  // The event comes before the last writes and before the device is let go.
+  Verdict verdict{.outcome = Outcome::kGone};
+  if (!node_.empty()) {
+    const kernel::Exclusive state = wait_until_free(*calls_, node_, deadline);
+    if (state == kernel::Exclusive::kInUse) return ask_who(Outcome::kTimedOut);
+    verdict.device_was_free = state == kernel::Exclusive::kFree;
+  } else {
+    // An anonymous device number may be somebody else's at once, so that "alive" is no more than a hint.
+    for (int number = 0; number < 8 && target_.superblock && !target_.type.empty(); ++number) {
+      std::this_thread::sleep_for(pause_before_try(number));
+      if (kernel::superblock_alive(*calls_, *target_.superblock, target_.type) != kernel::Alive::kYes) break;
+    }
+  }
+  return verdict;
+}
+
+}  // namespace unmoor::gone
