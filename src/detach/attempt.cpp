@@ -57,13 +57,15 @@ Tried ended(const Attempt& attempt, const HelperProcess& helper, const DetachWat
   if (status == kHelperDone) return {.verdict = Verdict::kFinished};
   // SIGCHLD ignored, or somebody killed it: the mount itself knows.
   const bool answered = status > kHelperDone && status < 128;
-  return {.verdict = !answered && watch.detached() ? Verdict::kFinished : Verdict::kNothingDone};
+  const bool unreaped = status < 0 && status != -ECHILD;
+  return {.verdict = !answered && watch.detached() ? Verdict::kFinished : Verdict::kNothingDone,
+          .running = unreaped ? helper.pid : 0};
 }
 
 Tried detached(const Attempt& attempt, const HelperProcess& helper) {
   if (!attempt.may_return || attempt.may_return()) return {.verdict = Verdict::kDetached, .running = helper.pid};
-  static_cast<void>(wait_for_child(attempt.calls, helper.pid));
-  return {.verdict = Verdict::kFinished};
+  const long status = wait_for_child(attempt.calls, helper.pid);
+  return {.verdict = Verdict::kFinished, .running = status < 0 && status != -ECHILD ? helper.pid : 0};
 }
 
 Tried give_up(const Attempt& attempt, const HelperProcess& helper) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <cerrno>
 #include <cstddef>
 #include <poll.h>
 #include <sched.h>
@@ -97,7 +98,7 @@ Verdict attempt_hidden(const Attempt& attempt) {
     remember_helper(calls, pid);
     return Verdict::kNothingDone;
   }
-  static_cast<void>(wait_for_child(calls, pid));
+  if (const long status = wait_for_child(calls, pid); status < 0 && status != -ECHILD) remember_helper(calls, pid);
   if (between.finished) return between.verdict;
   // Killed in the middle. With it everything in its namespace has ended: what the mount is now is what it will be.
   const auto now = kernel::mount_id(calls, attempt.target.parent.get(), attempt.target.entry.c_str(),

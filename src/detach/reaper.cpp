@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace unmoor::detach {
 namespace {
@@ -15,13 +16,9 @@ std::array<std::atomic<pid_t>, 1024> entries{};
 std::atomic<int> remembered{0};  // entries in use: nothing to do is seen in one load
 std::atomic<pid_t> owner{0};     // the process whose children they are
 
-pid_t own_pid(const kernel::SystemCalls& calls) noexcept {
-  return static_cast<pid_t>(calls.call(SYS_getpid));
-}
-
 // In a forked child the entries are its parent's children.
-void forget_if_forked(const kernel::SystemCalls& calls) noexcept {
-  const pid_t self = own_pid(calls);
+void forget_if_forked() noexcept {
+  const pid_t self = getpid();
   pid_t before = owner.load();
   if (before == self || !owner.compare_exchange_strong(before, self) || before == 0) return;
   for (auto& entry : entries)
@@ -68,7 +65,7 @@ bool place(pid_t child) noexcept {
 }  // namespace
 
 void remember_helper(const kernel::SystemCalls& calls, pid_t child) noexcept {
-  forget_if_forked(calls);
+  forget_if_forked();
   remembered.fetch_add(1);
   if (place(child)) return;
   remembered.fetch_sub(1);
@@ -77,7 +74,7 @@ void remember_helper(const kernel::SystemCalls& calls, pid_t child) noexcept {
 
 void reap_remembered(const kernel::SystemCalls& calls, ReapMode mode) noexcept {
   if (remembered.load() == 0) return;
-  forget_if_forked(calls);
+  forget_if_forked();
   const int flags = mode == ReapMode::kWaitForAll ? 0 : WNOHANG;
   for (auto& entry : entries)
     ask_about(calls, entry, flags);

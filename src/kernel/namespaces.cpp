@@ -7,7 +7,7 @@
 #include <map>
 #include <string_view>
 
-#include "kernel/proc_text.h"
+#include "kernel/procfs_text.h"
 #include "kernel/statmount.h"
 #include "kernel/unique_fd.h"
 
@@ -62,8 +62,8 @@ bool has_ended(const Error& error) {
 }  // namespace
 
 bool shares_mount_namespace_with_pid1(const SystemCalls& calls, const MountTable& own) {
-  const auto first = read_short_link(calls, "/proc/1/ns/mnt");
-  const auto mine = read_short_link(calls, "/proc/thread-self/ns/mnt");
+  const auto first = read_link(calls, AT_FDCWD, "/proc/1/ns/mnt");
+  const auto mine = read_link(calls, AT_FDCWD, "/proc/thread-self/ns/mnt");
   if (first && mine) return *first == *mine;
   const auto table = MountTable::read(calls, "/proc/1/mountinfo");
   return table && !own.entries().empty() && sorted_ids(*table) == sorted_ids(own);
@@ -87,9 +87,9 @@ bool sees_whole_mount_namespace(const SystemCalls& calls, const MountTable& own)
 }
 
 bool in_root_cgroup(const SystemCalls& calls) {
-  const auto text = read_text(calls, "/proc/self/cgroup");
+  const auto text = read_text(calls, AT_FDCWD, "/proc/self/cgroup");
   if (!text) return text.error().code == ENOENT;  // a kernel without cgroups; without /proc nothing gets this far
-  const auto own_namespace = read_short_link(calls, "/proc/self/ns/cgroup");
+  const auto own_namespace = read_link(calls, AT_FDCWD, "/proc/self/ns/cgroup");
   if (!own_namespace || *own_namespace != kFirstCgroupNamespace) return false;
   std::string_view rest = *text;
   while (!rest.empty()) {
@@ -103,13 +103,13 @@ bool in_root_cgroup(const SystemCalls& calls) {
 bool in_parents_cgroup(const SystemCalls& calls) {
   const long parent = calls.call(SYS_getppid);
   if (parent <= 0) return false;  // outside this pid namespace
-  const auto own = read_text(calls, "/proc/self/cgroup");
-  const auto its = read_text(calls, ("/proc/" + std::to_string(parent) + "/cgroup").c_str());
+  const auto own = read_text(calls, AT_FDCWD, "/proc/self/cgroup");
+  const auto its = read_text(calls, AT_FDCWD, ("/proc/" + std::to_string(parent) + "/cgroup").c_str());
   return own && its && *own == *its;
 }
 
 Result<std::vector<std::string>> other_mount_namespaces(const SystemCalls& calls) {
-  const auto own = read_short_link(calls, "/proc/thread-self/ns/mnt");
+  const auto own = read_link(calls, AT_FDCWD, "/proc/thread-self/ns/mnt");
   if (!own) return std::unexpected(own.error());
   const auto processes = numbers_in(calls, "/proc");
   if (!processes) return std::unexpected(processes.error());
@@ -121,13 +121,13 @@ Result<std::vector<std::string>> other_mount_namespaces(const SystemCalls& calls
     if (!threads) return std::unexpected(threads.error());
     for (const std::string& thread : *threads) {
       const std::string task = tasks + "/" + thread;
-      auto link = read_short_link(calls, (task + "/ns/mnt").c_str());
+      auto link = read_link(calls, AT_FDCWD, (task + "/ns/mnt").c_str());
       if (!link && has_ended(link.error())) continue;  // ended, or a zombie without namespaces
       if (!link) return std::unexpected(link.error());
       if (*link == *own) continue;
       std::string& table = tables[*link];
       if (!table.empty()) continue;
-      const auto root = read_short_link(calls, (task + "/root").c_str());
+      const auto root = read_link(calls, AT_FDCWD, (task + "/root").c_str());
       if (root && *root == "/") table = task + "/mountinfo";
     }
   }

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+// The program that would notice: under `auto`, each way in which an early return was seen to do harm, checked in the
+// same process right after the return, with normal grace periods and with expedited ones.
+#include <cstdlib>
+#include <fstream>
+#include <linux/loop.h>
+#include <sys/ioctl.h>
+#include <vector>
+
+#include "kernel/detach/scratch.h"
+#include "measure/rcu_guard.h"
+
+namespace unmoor::test {
+namespace {
+
+using detach::Caller;
+using detach::Defer;
+
+int rounds() {
+  return std::getenv("UNMOOR_LONG") != nullptr ? 100 : 10;
+}
+
+class NobodyCanTell : public DetachTest, public testing::WithParamInterface<int> {
+ protected:
+  void SetUp() override {
+    DetachTest::SetUp();
+    if (IsSkipped()) return;
+    measure::RcuGuard::Options options;
+    options.knobs.normal = GetParam();
+    options.wait_for_lock = std::chrono::seconds(60);
+    auto guard = measure::RcuGuard::set(options);
+    if (!guard) GTEST_SKIP() << "needs root: to choose the kind of grace periods";
+    guard_.emplace(std::move(*guard));
+  }
+  void TearDown() override {
+    guard_.reset();
+    if (attached_) {
+      const int loop = open(device_.c_str(), O_RDWR | O_CLOEXEC);
+      EXPECT_EQ(ioctl(loop, LOOP_CLR_FD), 0);
+      close(loop);
+    }
+    DetachTest::TearDown();
+  }
+
+  // A loop device over a file that holds an ext4. False: not on this machine.
+  bool make_device() {
+    const int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
+    const int number = control < 0 ? -1 : ioctl(control, LOOP_CTL_GET_FREE);
+    close(control);
+    if (number < 0) return false;
+    device_ = "/dev/loop" + std::to_string(number);
+    const int backing = open("backing", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    const bool sized = ftruncate(backing, 16 << 20) == 0;
+    const int loop = open(device_.c_str(), O_RDWR | O_CLOEXEC);
+    attached_ = sized && loop >= 0 && ioctl(loop, LOOP_SET_FD, backing) == 0;
+    // Nothing of ours stays open: the device's cache is dropped with its last user, as for anybody.
+    close(loop);
+    close(backing);
+    return attached_ && make_filesystem();
+  }
+  static bool make_filesystem() { return system("mkfs.ext4 -Fq -O ^has_journal backing > mkfs.log 2>&1") == 0; }
+  bool is_free() const {
+    const int fd = open(device_.c_str(), O_RDWR | O_EXCL | O_CLOEXEC);
+    close(fd);
+    return fd >= 0;
+  }
+  bool mount_device(const char* path) const {
+    mkdir(path, 0755);
+    return mount(device_.c_str(), path, "ext4", 0, nullptr) == 0;
+  }
+  static void write_something(const std::string& directory) {
+    std::ofstream(directory + "/file") << std::string(100000, 'x');
+  }
+  static bool let_go(const char* path, Defer defer = Defer::kAuto, Caller caller = Caller::kProgram) {
+    return detach::detach_one(kernel::SystemCalls::real(), path, MNT_DETACH, {.defer = defer, .caller = caller})
+        .has_value();
+  }
+
+  std::string device_;
+
+ private:
+  bool attached_ = false;
+  std::optional<measure::RcuGuard> guard_;
+};
+
+#define UNMOOR_NEEDS_DEVICE() \
+  if (!make_device()) GTEST_SKIP() << "needs a loop device and mkfs.ext4"
+
+TEST_P(NobodyCanTell, TheDeviceIsFreeAtReturn) {
+  UNMOOR_NEEDS_DEVICE();
+  for (int round = 0; round < rounds(); ++round) {
+    ASSERT_TRUE(mount_device("m"));
+    write_something("m");
+    ASSERT_TRUE(let_go("m", Defer::kAuto, round % 2 == 0 ? Caller::kProgram : Caller::kLibrary));
+    EXPECT_TRUE(is_free()) << "round " << round;
+  }
+}
+
+TEST_P(NobodyCanTell, AFilesystemMadeOnTheBackingFileIsWhole) {
+  UNMOOR_NEEDS_DEVICE();
+  for (int round = 0; round < rounds(); ++round) {
+    ASSERT_TRUE(mount_device("m")) << "round " << round;
+    write_something("m");
+    ASSERT_TRUE(let_go("m"));
+    ASSERT_TRUE(make_filesystem());
+    ASSERT_TRUE(mount_device("m")) << "round " << round;
+    ASSERT_EQ(umount2("m", 0), 0);
+    EXPECT_EQ(system("e2fsck -fn backing > fsck.log 2>&1"), 0);
+  }
+}
+
+TEST_P(NobodyCanTell, CopiesDetachedAtOnceByDifferentProcesses) {
+  UNMOOR_NEEDS_DEVICE();
+  for (const Defer defer : {Defer::kAuto, Defer::kElsewhere}) {
+    for (int round = 0; round < rounds(); ++round) {
+      ASSERT_TRUE(mount_device("a"));
+      for (const char* copy : {"b", "c"}) {
+        mkdir(copy, 0755);
+        ASSERT_EQ(mount("a", copy, nullptr, MS_BIND, nullptr), 0);
+      }
+      std::vector<pid_t> children;
+      for (const char* path : {"a", "b", "c"}) {
+        const pid_t child = fork();
+        if (child == 0) _exit(let_go(path, defer) ? 0 : 1);
+        children.push_back(child);
+      }
+      for (const pid_t child : children) {
+        int status = 0;
+        waitpid(child, &status, 0);
+        EXPECT_EQ(status, 0);
+      }
+      EXPECT_TRUE(is_free()) << "round " << round << " policy " << static_cast<int>(defer);
+    }
+  }
+}
+
+TEST_P(NobodyCanTell, APlainUmountOfTheOtherCopy) {
+  UNMOOR_NEEDS_DEVICE();
+  for (int round = 0; round < rounds(); ++round) {
+    ASSERT_TRUE(mount_device("a"));
+    mkdir("b", 0755);
+    ASSERT_EQ(mount("a", "b", nullptr, MS_BIND, nullptr), 0);
+    ASSERT_TRUE(let_go("a"));
+    ASSERT_EQ(umount2("b", 0), 0);
+    EXPECT_TRUE(is_free()) << "round " << round;
+  }
+}
+
+TEST_P(NobodyCanTell, APrivateNamespaceThatDiesRightAfter) {
+  UNMOOR_NEEDS_DEVICE();
+  for (const Defer defer : {Defer::kAuto, Defer::kElsewhere}) {
+    for (int round = 0; round < rounds(); ++round) {
+      const int code = in_child([&] {
+        if (unshare(CLONE_NEWNS) != 0 || !mount_device("m")) return 2;
+        mount_tmpfs("t");
+        return let_go("t", defer) ? 0 : 1;
+      });
+      ASSERT_EQ(code, 0);
+      EXPECT_TRUE(is_free()) << "round " << round;
+    }
+  }
+}
+
+TEST_P(NobodyCanTell, TheWorkingDirectoryAndTheRoot) {
+  for (const Caller caller : {Caller::kProgram, Caller::kLibrary}) {
+    for (int round = 0; round < rounds(); ++round) {
+      mount_tmpfs("a");
+      mount_tmpfs("b");
+      ASSERT_EQ(chdir("a"), 0);
+      ASSERT_TRUE(let_go("../b", Defer::kAlways, caller));
+      ASSERT_EQ(chdir(".."), 0);
+      EXPECT_EQ(umount2("a", 0), 0) << "round " << round;
+      mount_tmpfs("root");
+      mount_tmpfs("root/m");
+      const int code = in_child(
+          [&] { return chroot("root") == 0 && chdir("/") == 0 && let_go("m", Defer::kAlways, caller) ? 0 : 1; });
+      EXPECT_EQ(code, 0);
+      EXPECT_EQ(umount2("root", 0), 0) << "round " << round;
+    }
+  }
+}
+
+TEST_P(NobodyCanTell, TheDetachedFilesystemsThatCount) {
+  for (const char* type : {"ramfs", "bpf", "hugetlbfs"}) {
+    mkdir("m", 0755);
+    if (mount("t", "m", type, 0, nullptr) != 0) continue;
+    const auto outcome = detach::detach_one(kernel::SystemCalls::real(), "m", MNT_DETACH, {.caller = Caller::kProgram});
+    ASSERT_TRUE(outcome) << type;
+    EXPECT_FALSE(outcome->deferred) << type;
+  }
+  mkdir("m", 0755);
+  ASSERT_EQ(mount("t", "m", "tmpfs", 0, nullptr), 0);
+  std::ofstream("m/big") << std::string(5 << 20, 'x');
+  const auto big = detach::detach_one(kernel::SystemCalls::real(), "m", MNT_DETACH, {.caller = Caller::kProgram});
+  ASSERT_TRUE(big);
+  EXPECT_FALSE(big->deferred);
+  ASSERT_EQ(mount("t", "m", "tmpfs", 0, nullptr), 0);
+  for (int i = 0; i < 5000; ++i)
+    close(open(("m/" + std::to_string(i)).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  const auto many = detach::detach_one(kernel::SystemCalls::real(), "m", MNT_DETACH, {.caller = Caller::kProgram});
+  ASSERT_TRUE(many);
+  EXPECT_FALSE(many->deferred);
+}
+
+TEST_P(NobodyCanTell, ASlaveNamespacesDeviceUnderAMastersTmpfs) {
+  UNMOOR_NEEDS_DEVICE();
+  mkdir("shared", 0755);
+  ASSERT_EQ(mount("shared", "shared", nullptr, MS_BIND, nullptr), 0);
+  ASSERT_EQ(mount("none", "shared", nullptr, MS_SHARED, nullptr), 0);
+  mkdir("shared/m", 0755);
+  for (int round = 0; round < rounds(); ++round) {
+    ASSERT_EQ(mount("t", "shared/m", "tmpfs", 0, "size=64k"), 0);
+    int ready[2];
+    int done[2];
+    ASSERT_TRUE(pipe2(ready, O_CLOEXEC) == 0 && pipe2(done, O_CLOEXEC) == 0);
+    const pid_t slave = fork();
+    if (slave == 0) {
+      close(done[1]);
+      char byte = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
+                          mount(device_.c_str(), "shared/m", "ext4", 0, nullptr) == 0
+                      ? 'y'
+                      : 'n';
+      static_cast<void>(write(ready[1], &byte, 1));
+      static_cast<void>(read(done[0], &byte, 1));
+      _exit(0);
+    }
+    char answer = 'n';
+    ASSERT_EQ(read(ready[0], &answer, 1), 1);
+    ASSERT_EQ(answer, 'y');
+    ASSERT_TRUE(let_go("shared/m"));
+    const bool unmounted_there = is_free();
+    close(done[1]);
+    ASSERT_EQ(waitpid(slave, nullptr, 0), slave);
+    for (const int fd : {ready[0], ready[1], done[0]})
+      close(fd);
+    // The slave's ext4 covers the copy of the tmpfs or goes with it: then its device is free at return.
+    const auto device_is_used_by_slave_only_while_it_lives = is_free();
+    EXPECT_TRUE(unmounted_there || device_is_used_by_slave_only_while_it_lives) << "round " << round;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(GracePeriods, NobodyCanTell, testing::Values(0, 1),
+                         [](const auto& normal) { return normal.param == 1 ? "Normal" : "Expedited"; });
+
+}  // namespace
+}  // namespace unmoor::test
