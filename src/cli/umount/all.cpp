@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <string>
+#include <unistd.h>
 
 #include "cli/umount/exit_code.h"
 #include "cli/umount/interrupt.h"
@@ -38,7 +39,9 @@ std::string all_options(const MountEntry& entry) {
 }  // namespace
 
 int Session::unmount_all() {
-  const bool lists = options_.types != nullptr || options_.test_options != nullptr;
+  // An ordinary user's lists count for nothing, as with umount(8).
+  const bool ordinary = ::getuid() != 0;
+  const bool lists = !ordinary && (options_.types != nullptr || options_.test_options != nullptr);
   Libmount* const library = lists ? libmount(true) : nullptr;
   if (lists && library == nullptr) return libmount_refusal_;
   std::optional<kernel::MountTable> table;
@@ -48,12 +51,14 @@ int Session::unmount_all() {
   }
   if (!table) return kExitSystem;
   const auto wanted = [&](const MountEntry& entry) {
+    if (ordinary && options_.types != nullptr) return true;
     if (options_.types != nullptr) {
       if (!library->type_matches(std::string(entry.type), options_.types)) return false;
     } else if (std::ranges::find(kLeftAlone, entry.type) != kLeftAlone.end()) {
       return false;
     }
-    return options_.test_options == nullptr || library->options_match(all_options(entry), options_.test_options);
+    return !lists || options_.test_options == nullptr ||
+           library->options_match(all_options(entry), options_.test_options);
   };
   Entries list;
   const auto entries = table->entries();

@@ -26,9 +26,10 @@ constexpr std::array kKnown = {
 
 }  // namespace
 
-bool said_as_given(const kernel::SystemCalls& calls, const Options& options, const char* target,
+bool said_as_given(const kernel::SystemCalls& calls, const Options& options, Lookup lookup, const char* target,
                    std::string_view type) {
-  if (target[0] != '/' || options.lazy || options.force || options.no_canonicalize || options.detach_loop) return false;
+  if (target[0] != '/' || options.lazy || options.force || options.no_canonicalize) return false;
+  if (options.detach_loop && lookup == Lookup::kFirst) return false;
   if (std::ranges::find(kKnown, type.substr(0, type.find('.'))) == kKnown.end()) return false;
   // Files it looks up in the table.
   struct statx facts{};

@@ -6,6 +6,7 @@
 // ask the filesystem (it may hang), but say the same.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "cli/umount/options.h"
@@ -13,7 +14,12 @@
 
 namespace unmoor::cli::umount {
 
-[[nodiscard]] bool said_as_given(const kernel::SystemCalls& calls, const Options& options, const char* target,
-                                 std::string_view type);
+enum class Lookup : std::uint8_t {
+  kFirst,  // a target of the command line, or the first of -R or -A
+  kLater,  // a further one: umount(8) has forgotten -d by then
+};
+
+[[nodiscard]] bool said_as_given(const kernel::SystemCalls& calls, const Options& options, Lookup lookup,
+                                 const char* target, std::string_view type);
 
 }  // namespace unmoor::cli::umount

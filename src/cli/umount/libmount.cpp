@@ -136,7 +136,8 @@ int Libmount::prepare(const Options& options) {
   return kExitSystem;
 }
 
-LibmountResult Libmount::unmount(const kernel::SystemCalls& calls, const Options& options, const char* spec) {
+LibmountResult Libmount::unmount(const kernel::SystemCalls& calls, const Options& options, const char* spec,
+                                 const char* given) {
   libmnt_context* const context = api_->context;
   LibmountResult result;
   if (api_->mnt_reset_context(context) != 0 || api_->mnt_context_set_target(context, spec) != 0) {
@@ -183,7 +184,7 @@ LibmountResult Libmount::unmount(const kernel::SystemCalls& calls, const Options
         api_->mnt_context_tab_applied(context) != 0 && api_->mnt_context_syscall_called(context) == 0) {
       api_->mnt_reset_context(context);
       api_->mnt_context_force_unrestricted(context);
-      api_->mnt_context_set_target(context, spec);
+      api_->mnt_context_set_target(context, given);
       code = api_->mnt_context_umount(context);
     }
   }
@@ -204,6 +205,10 @@ std::string Libmount::device_of(const char* tag) const {
   const std::string name = device != nullptr ? device : "";
   std::free(device);
   return name;
+}
+
+bool Libmount::restricted() const {
+  return api_->mnt_context_is_restricted(api_->context) != 0;
 }
 
 bool Libmount::type_matches(const std::string& type, const char* pattern) const {

@@ -36,11 +36,15 @@ class Libmount {
   // Sets what is the same for each target of the command line. Says on stderr what is wrong with a namespace and
   // returns its exit code, else 0.
   [[nodiscard]] int prepare(const Options& options);
-  // Unmounts what `spec` names: a path, a device, LABEL=..., an entry of fstab.
-  [[nodiscard]] LibmountResult unmount(const kernel::SystemCalls& calls, const Options& options, const char* spec);
+  // Unmounts what `spec` names: a path, a device, LABEL=..., an entry of fstab. `given`: as the user
+  // wrote it, where the rules of fstab are waived.
+  [[nodiscard]] LibmountResult unmount(const kernel::SystemCalls& calls, const Options& options, const char* spec,
+                                       const char* given);
 
   // The device that LABEL=... and its like stand for; empty: none.
   [[nodiscard]] std::string device_of(const char* tag) const;
+  // For an ordinary user umount(8) takes names apart before anything else, until the rules of fstab have been waived.
+  [[nodiscard]] bool restricted() const;
   // libmount's matching of comma-separated lists with "no" prefixes (-t, -O).
   [[nodiscard]] bool type_matches(const std::string& type, const char* pattern) const;
   [[nodiscard]] bool options_match(const std::string& options, const char* pattern) const;

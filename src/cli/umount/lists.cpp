@@ -47,7 +47,8 @@ std::vector<MountFate> Session::run_list(const kernel::MountTable& table, const 
     while (!special[begin] && end < list.size() && !special[end])
       ++end;
     if (special[begin]) {
-      by_libmount[begin] = libmount_->unmount(calls_, options_, std::string(list[begin]->mount_point).c_str());
+      const std::string path(list[begin]->mount_point);
+      by_libmount[begin] = libmount_->unmount(calls_, options_, path.c_str(), path.c_str());
       fates[begin].fate = by_libmount[begin]->exit_code == 0 ? Fate::kUnmounted : Fate::kFailed;
     } else {
       const NameSpaceVisit visit(calls_, options_.name_space);
@@ -92,7 +93,8 @@ int Session::unmount_list(const kernel::MountTable& table, const Entries& list, 
   lines.reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
     std::string name = given.empty() ? std::string(list[i]->mount_point) : given[i];
-    const bool as_given = options_.verbose && said_as_given(calls_, options_, name.c_str(), list[i]->type);
+    const bool as_given = options_.verbose && said_as_given(calls_, options_, i == 0 ? Lookup::kFirst : Lookup::kLater,
+                                                            name.c_str(), list[i]->type);
     lines.push_back({.entry = list[i], .given = std::move(name), .as_given = as_given});
   }
   std::vector<std::optional<LibmountResult>> by_libmount;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // One target of the command line: by one system call where that is all it takes, else by libmount.
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <unistd.h>
 
@@ -31,7 +33,7 @@ Names names_of(const kernel::SystemCalls& calls, const Options& options, const c
   const Names given{.mount_point = target, .source = {}};
   const Result<kernel::MountTable> table = kernel::MountTable::read(calls);
   const kernel::MountEntry* const line = table ? line_of(calls, *table, target) : nullptr;
-  if (line == nullptr || said_as_given(calls, options, target, line->type)) return given;
+  if (line == nullptr || said_as_given(calls, options, Lookup::kFirst, target, line->type)) return given;
   return {.mount_point = std::string(line->mount_point), .source = std::string(line->source)};
 }
 
@@ -81,7 +83,17 @@ int Session::unmount_by_libmount(const char* target) {
   Libmount* const library = libmount(false);
   // Without libmount: what a system call can do.
   if (library == nullptr) return libmount_missing_ ? unmount_directly(target) : libmount_refusal_;
-  const LibmountResult result = library->unmount(calls_, options_, target);
+  std::string name = target;
+  if (library->restricted() && name.find('=') == std::string::npos) {
+    char* const real = ::realpath(target, nullptr);
+    if (real == nullptr) {
+      std::fprintf(stderr, "umount: %s: %s\n", target, std::strerror(errno));
+      return kExitUsage;
+    }
+    name = real;
+    std::free(real);
+  }
+  const LibmountResult result = library->unmount(calls_, options_, name.c_str(), target);
   report_.by_libmount(target, result);
   return result.exit_code;
 }

@@ -52,14 +52,14 @@ void Report::unmounted(std::string_view given, std::string_view mount_point, std
     return;
   }
   if (!options_.verbose) return;
-  std::printf("umount: %.*s", length(mount_point), mount_point.data());
-  if (!source.empty()) std::printf(" (%.*s)", length(source), source.data());
-  std::fputs(" unmounted", stdout);
+  std::fprintf(stderr, "umount: %.*s", length(mount_point), mount_point.data());
+  if (!source.empty()) std::fprintf(stderr, " (%.*s)", length(source), source.data());
+  std::fputs(" unmounted", stderr);
   if (options_.voice == Voice::kUnmoor && options_.lazy) {
     const std::string_view reason = detach::reason_text(outcome.reason);
-    std::printf(": %.*s", length(reason), reason.data());
+    std::fprintf(stderr, ": %.*s", length(reason), reason.data());
   }
-  std::putchar('\n');
+  std::fputc('\n', stderr);
 }
 
 void Report::failed(std::string_view given, std::string_view mount_point, int error) {
@@ -87,9 +87,9 @@ void Report::by_libmount(std::string_view given, const LibmountResult& result) {
     return;
   }
   if (result.exit_code != 0 || result.helper_ran || !options_.verbose) return;
-  std::printf("umount: %s", result.name.c_str());
-  if (!result.source.empty()) std::printf(" (%s)", result.source.c_str());
-  std::puts(" unmounted");
+  std::fprintf(stderr, "umount: %s", result.name.c_str());
+  if (!result.source.empty()) std::fprintf(stderr, " (%s)", result.source.c_str());
+  std::fputs(" unmounted\n", stderr);
 }
 
 void Report::no_such_mount(std::string_view target, bool there) {
@@ -115,13 +115,13 @@ void Report::line(const Line& line, const MountFate& fate) {
   switch (fate.fate) {
     case Fate::kUnmounted:
       if (!options_.verbose) return;
-      std::printf("umount: %.*s", length(mount_point), mount_point.data());
-      if (!line.as_given) std::printf(" (%.*s)", length(line.entry->source), line.entry->source.data());
-      std::puts(" unmounted");
+      std::fprintf(stderr, "umount: %.*s", length(mount_point), mount_point.data());
+      if (!line.as_given) std::fprintf(stderr, " (%.*s)", length(line.entry->source), line.entry->source.data());
+      std::fputs(" unmounted\n", stderr);
       return;
     case Fate::kWentAlong:
       if (options_.verbose && options_.voice == Voice::kUnmoor)
-        std::printf("umount: %.*s had gone when its turn came\n", length(mount_point), mount_point.data());
+        std::fprintf(stderr, "umount: %.*s had gone when its turn came\n", length(mount_point), mount_point.data());
       return;
     case Fate::kUntried:
       if (options_.voice == Voice::kUnmoor) complain(mount_point, "not tried.");
@@ -190,7 +190,7 @@ void Report::nothing_begun(std::size_t stay, std::size_t total) {
 
 void Report::may_begin() {
   if (options_.verbose && !options_.json)
-    std::puts("umount: nothing found that would stay; what comes into use from now on may still stay");
+    std::fputs("umount: nothing found that would stay; what comes into use from now on may still stay\n", stderr);
 }
 
 void Report::finish() {
@@ -209,8 +209,6 @@ void Report::add_fate(const MountFate& fate) {
 }
 
 void Report::complain(std::string_view mount_point, const std::string& why) {
-  // Both may go to one file. umount(8) -a writes its list behind its complaints there.
-  if (options_.voice == Voice::kUnmoor || options_.action != Action::kAll) std::fflush(stdout);
   std::fprintf(stderr, "umount: %.*s: %s\n", length(mount_point), mount_point.data(), why.c_str());
 }
 

@@ -11,23 +11,9 @@ namespace {
 
 constexpr const char* kUtab = "/run/mount/utab";
 constexpr std::array kHelperDirectories = {"/sbin/umount.", "/sbin/fs.d/umount.", "/sbin/fs/umount."};
-constexpr unsigned kLoopMajor = 7;
 
 bool exists(const kernel::SystemCalls& calls, const std::string& path) {
   return calls.call(SYS_faccessat, AT_FDCWD, kernel::SystemCalls::pointer(path.c_str()), 0) == 0;
-}
-
-std::string read_file(const kernel::SystemCalls& calls, const char* path) {
-  std::string text;
-  const long fd = calls.open(path, O_RDONLY);
-  if (fd < 0) return text;
-  const kernel::UniqueFd owner(static_cast<int>(fd));
-  std::array<char, 4096> part;
-  for (;;) {
-    const long got = calls.read(owner.get(), part.data(), part.size());
-    if (got <= 0) return text;
-    text.append(part.data(), static_cast<std::size_t>(got));
-  }
 }
 
 // utab writes space, tab, newline and backslash as \ooo.
@@ -46,6 +32,19 @@ std::string unescaped(std::string_view text) {
 }
 
 }  // namespace
+
+std::string read_file(const kernel::SystemCalls& calls, const char* path) {
+  std::string text;
+  const long fd = calls.open(path, O_RDONLY);
+  if (fd < 0) return text;
+  const kernel::UniqueFd owner(static_cast<int>(fd));
+  std::array<char, 4096> part;
+  for (;;) {
+    const long got = calls.read(owner.get(), part.data(), part.size());
+    if (got <= 0) return text;
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+}
 
 bool has_helper(const kernel::SystemCalls& calls, const std::string& type) {
   const std::size_t dot = type.find('.');

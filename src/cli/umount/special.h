@@ -15,6 +15,11 @@ namespace unmoor::cli::umount {
 // A program /sbin/umount.TYPE, where umount(8) looks for it. "fuse.sshfs" may be served by umount.fuse.
 [[nodiscard]] bool has_helper(const kernel::SystemCalls& calls, const std::string& type);
 
+inline constexpr unsigned kLoopMajor = 7;  // of loop devices
+
+// A small file's text; empty if it cannot be read.
+[[nodiscard]] std::string read_file(const kernel::SystemCalls& calls, const char* path);
+
 // The mounts that /run/mount/utab knows something about.
 class Utab {
  public:

@@ -42,6 +42,18 @@ std::string spelled_out(const char* target) {
   return path;
 }
 
+// The mount of a loop device that `file` is behind.
+const MountEntry* last_on_loop_over(const kernel::SystemCalls& calls, const kernel::MountTable& table,
+                                    const std::string& file) {
+  const auto entries = table.entries();
+  const auto found = std::find_if(entries.rbegin(), entries.rend(), [&](const MountEntry& entry) {
+    if (entry.device.major != kLoopMajor) return false;
+    const std::string number = std::to_string(entry.device.major) + ":" + std::to_string(entry.device.minor);
+    return read_file(calls, ("/sys/dev/block/" + number + "/loop/backing_file").c_str()) == file + "\n";
+  });
+  return found == entries.rend() ? nullptr : &*found;
+}
+
 }  // namespace
 
 const MountEntry* Session::mounted_at(const kernel::MountTable& table, const char* target) const {
@@ -58,17 +70,23 @@ const MountEntry* Session::mounted_at(const kernel::MountTable& table, const cha
 
 const MountEntry* Session::mounted_from(const kernel::MountTable& table, const char* source) {
   std::string name = source;
-  if (std::string_view(source).find('=') != std::string_view::npos) {
+  if (name.find('=') != std::string::npos) {
     if (Libmount* const library = libmount(false)) name = library->device_of(source);
-  } else if (name.starts_with("/dev/")) {
-    char* const real = ::realpath(source, nullptr);
-    if (real != nullptr) name = real;
-    std::free(real);
   }
   const auto entries = table.entries();
-  const auto found =
-      std::find_if(entries.rbegin(), entries.rend(), [&](const MountEntry& entry) { return entry.source == name; });
-  return found == entries.rend() || name.empty() ? nullptr : &*found;
+  const auto from = [&](const std::string& device) {
+    const auto found =
+        std::find_if(entries.rbegin(), entries.rend(), [&](const MountEntry& entry) { return entry.source == device; });
+    return found == entries.rend() ? nullptr : &*found;
+  };
+  if (name.empty()) return nullptr;
+  if (const MountEntry* const entry = from(name)) return entry;
+  char* const real = ::realpath(name.c_str(), nullptr);
+  if (real == nullptr) return nullptr;
+  name = real;
+  std::free(real);
+  const MountEntry* const entry = from(name);
+  return entry != nullptr ? entry : last_on_loop_over(calls_, table, name);
 }
 
 int Session::not_found(const char* target) {

@@ -198,7 +198,8 @@ class Run {
   void in_order_until_failure() {
     std::uint32_t next = 0;
     while (next < list_.size() && !stopped()) {
-      const Positions window = jobs_ > 1 ? idle_independent_from(next) : Positions{};
+      const bool lazy = (options_.umount_flags & MNT_DETACH) != 0;
+      const Positions window = jobs_ > 1 && !lazy ? idle_independent_from(next) : Positions{};
       if (window.size() < 2) {
         attempt(next);
         if (fates_[next++].fate == Fate::kFailed) return;
@@ -230,6 +231,12 @@ class Run {
 
   // One detach of each mount whose parent is not in the list. Where the kernel refuses one, its children are next.
   void detach_tops() {
+    // Which of them went along with which is known only one by one.
+    const auto tangled = [&](const MountEntry* entry) { return tangles_.tangled(*entry); };
+    if (options_.discipline == Discipline::kInOrderStop && std::ranges::any_of(list_, tangled)) {
+      in_order_until_failure();
+      return;
+    }
     Positions tops;
     for (std::uint32_t i = 0; i < list_.size(); ++i) {
       if (!has_ancestor_in_list(*list_[i])) tops.push_back(i);
