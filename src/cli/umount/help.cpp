@@ -38,7 +38,9 @@ constexpr const char* kOptions =
 constexpr const char* kOwnOptions =
     "     --defer=<when>      with -l, return before the grace period: auto (if nobody can\n"
     "                           tell), elsewhere, always, never\n"
-    "     --json              print the results as JSON\n";
+    "     --json              print the results as JSON\n"
+    "     --strict            fail if the device is still in use afterwards\n"
+    "     --wait[=<seconds>]  until the filesystem has shut down and its device is free\n";
 
 constexpr const char* kEnd =
     "\n"

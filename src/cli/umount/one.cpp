@@ -7,6 +7,7 @@
 #include <string>
 #include <unistd.h>
 
+#include "cli/umount/aftermath.h"
 #include "cli/umount/exit_code.h"
 #include "cli/umount/known_types.h"
 #include "cli/umount/session.h"
@@ -40,7 +41,10 @@ Names names_of(const kernel::SystemCalls& calls, const Options& options, const c
 }  // namespace
 
 int Session::unmount_target(const char* target) {
-  return plain_call_suffices(target) ? unmount_directly(target) : unmount_by_libmount(target);
+  Aftermath aftermath(calls_, options_);
+  aftermath.before(target);
+  const int code = plain_call_suffices(target) ? unmount_directly(target) : unmount_by_libmount(target);
+  return code == kExitSuccess ? aftermath.after() : code;
 }
 
 bool Session::plain_call_suffices(const char* target) {

@@ -13,13 +13,13 @@
 namespace unmoor::cli::umount {
 namespace {
 
-enum LongOnly : int { kFake = 256, kDefer, kJson, kJobs, kAllOrNothing };
+enum LongOnly : int { kFake = 256, kDefer, kJson, kJobs, kAllOrNothing, kStrict, kWait };
 
 constexpr const char* kShortOptions = "aAcdfhilnqRrN:O:t:vV";
 
 // umount(8)'s, then ours. Called as `umount` the list ends before ours, so that abbreviations stay its own.
-constexpr int kOwnOptions = 4;
-constexpr std::array<option, 24> kLongOptions = {{
+constexpr int kOwnOptions = 6;
+constexpr std::array<option, 26> kLongOptions = {{
     {"all", no_argument, nullptr, 'a'},
     {"all-targets", no_argument, nullptr, 'A'},
     {"detach-loop", no_argument, nullptr, 'd'},
@@ -43,6 +43,8 @@ constexpr std::array<option, 24> kLongOptions = {{
     {"defer", required_argument, nullptr, kDefer},
     {"jobs", required_argument, nullptr, kJobs},
     {"json", no_argument, nullptr, kJson},
+    {"strict", no_argument, nullptr, kStrict},
+    {"wait", optional_argument, nullptr, kWait},
     {nullptr, 0, nullptr, 0},
 }};
 
@@ -80,6 +82,18 @@ bool parse_defer(const char* text, detach::Defer& out) {
     }
   }
   return false;
+}
+
+// Seconds, with a fraction; none: as long as it takes.
+bool parse_wait(const char* text, std::optional<long>& milliseconds) {
+  milliseconds = -1;
+  if (text == nullptr) return true;
+  double seconds = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, seconds);
+  if (error != std::errc{} || stop != end || !(seconds >= 0 && seconds <= 1e8)) return false;
+  milliseconds = static_cast<long>(seconds * 1000);
+  return true;
 }
 
 bool parse_jobs(const char* text, unsigned& out) {
@@ -199,6 +213,13 @@ std::expected<Options, int> parse_options(Voice voice, int argc, char** argv) {
       case kAllOrNothing:
         options.all_or_nothing = true;
         break;
+      case kStrict:
+        options.strict = true;
+        break;
+      case kWait:
+        if (!parse_wait(optarg, options.wait))
+          return std::unexpected(bad_argument(voice, "wait", optarg, "a number of seconds"));
+        break;
       case kDefer:
         if (!parse_defer(optarg, options.defer))
           return std::unexpected(bad_argument(voice, "defer", optarg, "auto, elsewhere, always or never"));
@@ -224,6 +245,8 @@ std::expected<Options, int> parse_options(Voice voice, int argc, char** argv) {
   } else if (options.recursive) {
     options.action = Action::kRecursive;
   }
+  if (options.action != Action::kTargets && (options.wait || options.strict))
+    return std::unexpected(usage_error(voice, "--wait and --strict go with single targets only"));
   return options;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <span>
 
 #include "detach/policy.h"
@@ -47,7 +48,9 @@ struct Options {
   detach::Defer defer = detach::Defer::kAuto;
   bool json = false;
   bool all_or_nothing = false;
-  unsigned jobs = 0;  // at most so many unmounts at once; 0: as many as pay
+  std::optional<long> wait{};  // until the filesystem is gone; milliseconds, -1: as long as it takes
+  bool strict = false;         // a filesystem that stays in use after its unmount is a failure
+  unsigned jobs = 0;           // at most so many unmounts at once; 0: as many as pay
 
   std::span<char* const> targets;
 

@@ -63,6 +63,7 @@ void Report::unmounted(std::string_view given, std::string_view mount_point, std
 }
 
 void Report::failed(std::string_view given, std::string_view mount_point, int error) {
+  if (error == EBUSY) busy_.emplace_back(mount_point);
   if (options_.json) {
     begin_item(given, mount_point);
     add_fate({.fate = Fate::kFailed, .error = error});
@@ -127,6 +128,7 @@ void Report::line(const Line& line, const MountFate& fate) {
       if (options_.voice == Voice::kUnmoor) complain(mount_point, "not tried.");
       return;
     case Fate::kFailed:
+      if (fate.error == EBUSY && fate.blocked_by == nullptr) busy_.emplace_back(line.entry->mount_point);
       if (options_.quiet && fate.error == EINVAL) return;
       complain(mount_point, why(fate) + ".");
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/umount/libmount.h"
 #include "cli/umount/options.h"
@@ -43,6 +44,9 @@ class Report {
   void nothing_begun(std::size_t stay, std::size_t total);
   void may_begin();
 
+  // Mounts that could not be unmounted because something holds them.
+  [[nodiscard]] const std::vector<std::string>& busy() const { return busy_; }
+
   // Prints what is printed at the end.
   void finish();
 
@@ -55,6 +59,7 @@ class Report {
   const Options& options_;
   std::string json_;
   std::string json_end_;
+  std::vector<std::string> busy_;
 };
 
 }  // namespace unmoor::cli::umount

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cli/umount/aftermath.h"
 #include "cli/umount/exit_code.h"
 #include "cli/umount/interrupt.h"
 #include "cli/umount/name_space.h"
@@ -38,6 +39,8 @@ int Session::run() {
     }
   }
   report_.finish();
+  if (options_.voice == Voice::kUnmoor && !options_.json && !report_.busy().empty())
+    explain_busy(calls_, report_.busy());
   return interrupted() ? kExitUserAbort : code;
 }
 

@@ -15,6 +15,7 @@ namespace unmoor::cli::umount {
 
 std::optional<int> Session::unmount_together() {
   if (options_.action != Action::kTargets || options_.targets.size() < 2) return std::nullopt;
+  if (options_.wait || options_.strict) return std::nullopt;  // each is watched on its own
   if (options_.lazy || options_.fake || options_.read_only || options_.name_space != nullptr) return std::nullopt;
   if (options_.no_canonicalize || ::getuid() != 0 || ::geteuid() != 0) return std::nullopt;
   if (std::getenv("LIBMOUNT_FSTAB") != nullptr || std::getenv("LIBMOUNT_MTAB") != nullptr) return std::nullopt;

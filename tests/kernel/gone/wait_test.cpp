@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// From the unmount to the end of the filesystem.
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "gone/wait_gone.h"
+#include "support/loop_device.h"
+#include "support/mount_rights.h"
+
+namespace unmoor::gone {
+namespace {
+
+using std::chrono::milliseconds;
+
+const kernel::SystemCalls& calls() {
+  return kernel::SystemCalls::real();
+}
+
+GoneWaiter waiter_for(const std::string& name) {
+  const Result<Census> census = Census::take(calls());
+  EXPECT_TRUE(census);
+  const Result<Target> target = resolve_target(*census, name, AskFor::kWhatItNames);
+  EXPECT_TRUE(target) << name;
+  Result<GoneWaiter> waiter = GoneWaiter::prepare(calls(), *target);
+  EXPECT_TRUE(waiter);
+  return std::move(*waiter);
+}
+
+WaitOptions within(milliseconds time) {
+  return {.deadline = Clock::now() + time};
+}
+
+class Wait : public testing::Test {
+ protected:
+  void SetUp() override {
+    UNMOOR_NEEDS_MOUNTS();
+    mkdir("X", 0755);
+  }
+  void TearDown() override { umount2("X", MNT_DETACH); }
+
+  bool mount_ext4() {
+    static int images = 0;
+    loop_.emplace("wait-image" + std::to_string(++images));
+    return loop_->ready() && loop_->make_ext4() && mount(loop_->node().c_str(), "X", "ext4", 0, nullptr) == 0;
+  }
+  std::optional<test::LoopDevice> loop_;
+};
+
+TEST_F(Wait, EndsWhenTheLastHolderLetsGo) {
+  ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
+  std::ofstream("X/file") << "text";
+  int held = open("X/file", O_RDONLY | O_CLOEXEC);
+  GoneWaiter waiter = waiter_for("X");
+  ASSERT_EQ(umount2("X", MNT_DETACH), 0);
+  const Result<Verdict> early = waiter.wait(within(milliseconds(50)));
+  ASSERT_TRUE(early);
+  EXPECT_EQ(early->outcome, Outcome::kTimedOut);
+  ASSERT_TRUE(early->inquiry);
+  std::thread releaser([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    close(held);
+  });
+  const Result<Verdict> late = waiter.wait(within(milliseconds(5000)));
+  releaser.join();
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->outcome, Outcome::kGone);
+}
+
+TEST_F(Wait, NamesTheHolderWhenTheTimeIsOver) {
+  if (!mount_ext4()) GTEST_SKIP() << "needs a loop device with ext4";
+  std::ofstream("X/file") << "text";
+  const kernel::UniqueFd held(open("X/file", O_RDONLY | O_CLOEXEC));
+  GoneWaiter waiter = waiter_for("X");
+  ASSERT_EQ(umount2("X", MNT_DETACH), 0);
+  const Result<Verdict> verdict = waiter.wait(within(milliseconds(20)));
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->outcome, Outcome::kTimedOut);
+  ASSERT_TRUE(verdict->inquiry);
+  ASSERT_EQ(count_holders(verdict->inquiry->answers[0], Prevents::kShutdown), 1U);
+  EXPECT_EQ(verdict->inquiry->answers[0].holders[0].descriptor, held.get());
+}
+
+TEST_F(Wait, OfWhatIsMountedElsewhereIsAnAnswer) {
+  ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
+  mkdir("Y", 0755);
+  ASSERT_EQ(mount("X", "Y", nullptr, MS_BIND, nullptr), 0);
+  GoneWaiter waiter = waiter_for("X");
+  ASSERT_EQ(umount2("X", 0), 0);
+  const Result<Verdict> verdict = waiter.wait({});
+  ASSERT_EQ(umount2("Y", 0), 0);
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->outcome, Outcome::kStillMounted);
+}
+
+TEST_F(Wait, ByIdOfADetachedMount) {
+  ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
+  std::ofstream("X/file") << "text";
+  int held = open("X/file", O_RDONLY | O_CLOEXEC);
+  const std::uint64_t id = waiter_for("X").target().mount_id;
+  ASSERT_EQ(umount2("X", MNT_DETACH), 0);
+  GoneWaiter waiter = waiter_for(std::to_string(id));
+  std::thread releaser([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    close(held);
+  });
+  const Result<Verdict> verdict = waiter.wait(within(milliseconds(5000)));
+  releaser.join();
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->outcome, Outcome::kGone);
+}
+
+// The device must be free at once when the wait has ended, also with dirty data: mkfs is the strictest user.
+TEST_F(Wait, LetsTheDeviceBeUsedAtOnce) {
+  if (!mount_ext4()) GTEST_SKIP() << "needs a loop device with ext4";
+  const int rounds = std::getenv("UNMOOR_LONG") != nullptr ? 1000 : 30;
+  for (int round = 0; round < rounds; ++round) {
+    std::ofstream("X/file") << std::string(static_cast<std::size_t>(1 + round % 3) << 20, 'x');  // dirty
+    const int held = open("X/file", O_RDWR | O_CLOEXEC);
+    GoneWaiter waiter = waiter_for("X");
+    ASSERT_EQ(umount2("X", MNT_DETACH), 0);
+    std::thread releaser([&] { close(held); });
+    const Result<Verdict> verdict = waiter.wait(within(milliseconds(10000)));
+    ASSERT_TRUE(verdict);
+    ASSERT_EQ(verdict->outcome, Outcome::kGone) << round;
+    EXPECT_TRUE(verdict->device_was_free);
+    const int exclusive = open(loop_->node().c_str(), O_RDWR | O_EXCL | O_CLOEXEC);
+    EXPECT_GE(exclusive, 0) << "round " << round << " errno " << errno;
+    close(exclusive);
+    releaser.join();
+    ASSERT_TRUE(loop_->make_ext4()) << round;
+    ASSERT_EQ(mount(loop_->node().c_str(), "X", "ext4", 0, nullptr), 0) << round;
+  }
+}
+
+// {mount, hold, detach, wait, release}: no wait ends early, none never, nothing is left.
+TEST_F(Wait, NeverEndsEarlyAndNeverStays) {
+  const int rounds = std::getenv("UNMOOR_LONG") != nullptr ? 10000 : 1000;
+  const Result<Census> before = Census::take(calls());
+  ASSERT_TRUE(before);
+  for (int round = 0; round < rounds; ++round) {
+    ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
+    const int held = open("X", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    Result<SuperblockWatch> watch = SuperblockWatch::arm(calls(), "X");
+    ASSERT_TRUE(watch);
+    ASSERT_EQ(umount2("X", MNT_DETACH), 0);
+    ASSERT_FALSE(watch->fired_by(calls(), Clock::now())) << "early, round " << round;
+    std::thread releaser([&] { close(held); });
+    const bool gone = watch->fired_by(calls(), Clock::now() + milliseconds(10000));
+    releaser.join();
+    ASSERT_TRUE(gone) << "never, round " << round;
+  }
+  const Result<Census> after = Census::take(calls());
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->own().table.entries().size(), before->own().table.entries().size());
+}
+
+}  // namespace
+}  // namespace unmoor::gone
