@@ -46,7 +46,7 @@ struct Work {
   int mount = 0;
   pid_t client = 0;
   bool may_keep = false;
-  bool relies_on_elsewhere = false;
+  std::vector<kernel::DeviceNumber> must_stay;
   bool ended = false;
 };
 
@@ -284,7 +284,8 @@ class Broker {
         work.mount = message.mount;
         work.client = message.client;
         work.may_keep = message.may_keep;
-        work.relies_on_elsewhere = message.relies_on_elsewhere;
+        work.must_stay.assign(message.must_stay,
+                              message.must_stay + std::min<std::size_t>(message.staying, kMostStaying));
         look(work);
         return;
       case WorkerMessage::Kind::kFinished:
@@ -303,6 +304,11 @@ class Broker {
     static_cast<void>(calls_.call(SYS_lseek, work.table.get(), 0, SEEK_SET));
     const auto table = MountTable::read(calls_, work.table.get());
     if (!table || table->by_id(work.mount) != nullptr) return false;
+    if (!work.must_stay.empty()) {
+      // Somebody may have unmounted the other one meanwhile: then the client waits until this one is gone.
+      outside_.refresh();
+      if (!still_mounted(work.must_stay, outside_.tables())) return false;
+    }
     answer(work, Outcome::kDetached);
     return true;
   }

@@ -16,6 +16,7 @@
 
 #include "exec/broker.h"
 #include "exec/socket_name.h"
+#include "kernel/namespaces.h"
 
 namespace unmoor::exec {
 namespace {
@@ -135,6 +136,9 @@ class NoReaper {
 }  // namespace
 
 Result<Token> start_broker(const SystemCalls& calls, Token token, const LaunchSetting& setting) {
+  // The broker outlives the program by a moment; a cgroup of the program's own could not be removed meanwhile.
+  if (setting.defer != detach::Defer::kAlways && !kernel::in_parents_cgroup(calls) && !kernel::in_root_cgroup(calls))
+    return fail(EBUSY, "the broker would hold the program's cgroup");
   std::uint8_t secrets[3][kSecretSize];
   if (calls.call(SYS_getrandom, SystemCalls::pointer(secrets), sizeof secrets, 0) != sizeof secrets)
     return fail(EIO, "getrandom");

@@ -16,7 +16,7 @@ namespace unmoor::exec {
 
 struct LaunchSetting {
   detach::Defer defer = detach::Defer::kElsewhere;
-  std::optional<std::string> report;  // a file to append to; relative to the current directory
+  std::optional<std::string> report = {};  // a file to append to; relative to the current directory
   ReportFormat format = ReportFormat::kText;
 };
 

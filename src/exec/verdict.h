@@ -5,8 +5,10 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "detach/policy.h"
+#include "detach/propagation.h"
 #include "kernel/mount_table.h"
 
 namespace unmoor::exec {
@@ -24,6 +26,8 @@ struct Question {
   int target_fd = -1;                // a descriptor of it: how full a tmpfs is can be asked
   bool own = false;                  // it is the broker's own namespace
   TmpfsSize tmpfs = TmpfsSize::kMeasured;
+  // What the unmount takes with it elsewhere, when the target's parent is shared; nothing: that is not known.
+  std::optional<std::span<const detach::ReachedMount>> reached = {};
   // The tables of the broker's namespace and of pid 1's, as far as they can be read.
   std::span<const kernel::MountTable> outside;
   std::optional<kernel::DeviceNumber> init_root;  // the filesystem that pid 1 has as its root
@@ -31,9 +35,14 @@ struct Question {
 
 struct Verdict {
   detach::DeferReason reason = detach::DeferReason::kDeferred;
-  bool may_keep = false;             // the namespace may be held past its death
-  bool relies_on_elsewhere = false;  // true: a mount outside carries the verdict; look again when the table changes
+  bool may_keep = false;  // the namespace may be held past its death
+  // Filesystems that count and are mounted elsewhere: early is right only while they are.
+  std::vector<kernel::DeviceNumber> must_stay;
 };
+
+// All of `devices` are mounted in one of the tables.
+[[nodiscard]] bool still_mounted(std::span<const kernel::DeviceNumber> devices,
+                                 std::span<const kernel::MountTable> tables);
 
 [[nodiscard]] Verdict judge(const Question& question);
 

@@ -46,14 +46,17 @@ class Worker {
     if (auto entered = enter(*received); !entered) return refuse(entered.error().code, entered.error().doing);
     auto table = find_target();
     if (!table) return refuse(table.error().code, table.error().doing);
+    const auto reached = what_is_reached(*table);
     const Verdict verdict = judge({.defer = defer_,
                                    .inside = *table,
                                    .target = mount_,
                                    .target_fd = target_.get(),
                                    .own = is_own_,
+                                   .reached = reached ? std::optional(std::span(*reached)) : std::nullopt,
                                    .outside = outside_.tables(),
                                    .init_root = outside_.init_root()});
     if (verdict.reason != DeferReason::kDeferred) return refuse(0, "", verdict.reason);
+    if (verdict.must_stay.size() > kMostStaying) return refuse(0, "", DeferReason::kFilesystemCounts);
     start(verdict, received->sender.pid);
   }
 
@@ -141,6 +144,16 @@ class Worker {
     return table;
   }
 
+  // Inside a container a shared parent ends the matter: who receives from it cannot be seen from there.
+  std::optional<std::vector<detach::ReachedMount>> what_is_reached(const MountTable& table) {
+    const kernel::MountEntry& top = *table.by_id(mount_);
+    const kernel::MountEntry* const parent = table.by_id(top.parent_id);
+    if (!is_own_ || parent == nullptr || parent->shared_group == 0) return std::nullopt;
+    auto reached = detach::propagated_removals(calls_, table, top);
+    if (!reached) return std::nullopt;
+    return std::move(*reached);
+  }
+
   void start(const Verdict& verdict, pid_t client) {
     // The kernel's own link to the mount behind the descriptor, through the broker's procfs: no name is looked up in
     // the client's filesystem.
@@ -152,7 +165,8 @@ class Worker {
     message.mount = mount_;
     message.client = client;
     message.may_keep = verdict.may_keep;
-    message.relies_on_elsewhere = verdict.relies_on_elsewhere;
+    message.staying = static_cast<std::uint32_t>(verdict.must_stay.size());
+    std::ranges::copy(verdict.must_stay, message.must_stay);
     const std::array<int, kStartedDescriptors> descriptors{reply_.get(), table_.get(), space_.get()};
     tell(message, descriptors);
     reply_.reset();

@@ -15,6 +15,9 @@
 namespace unmoor::exec {
 
 // What the worker tells the broker, in this order: kTaken, then kRefused or kStarted, then (after kStarted) kFinished.
+// More filesystems than this that are only harmless because they are mounted elsewhere: make the plain call.
+inline constexpr std::size_t kMostStaying = 32;
+
 struct WorkerMessage {
   enum class Kind : std::uint32_t {
     kTaken,    // the request is off the connection, which the broker may read again
@@ -23,11 +26,12 @@ struct WorkerMessage {
     kFinished  // the unmount has returned
   } kind = Kind::kTaken;
   detach::DeferReason reason = detach::DeferReason::kDeferred;
-  std::int32_t error = 0;   // kRefused: EPERM when the client had no right to it; kFinished: 0 or the errno
-  std::int32_t mount = 0;   // kStarted: its id
-  std::int32_t client = 0;  // kStarted: pid
-  bool may_keep = false;    // kStarted
-  bool relies_on_elsewhere = false;
+  std::int32_t error = 0;     // kRefused: EPERM when the client had no right to it; kFinished: 0 or the errno
+  std::int32_t mount = 0;     // kStarted: its id
+  std::int32_t client = 0;    // kStarted: pid
+  bool may_keep = false;      // kStarted
+  std::uint32_t staying = 0;  // kStarted: how many of `must_stay`
+  kernel::DeviceNumber must_stay[kMostStaying] = {};
   std::int64_t nanoseconds = 0;  // kFinished: how long the program would have waited
   char target[kTextSize] = {};   // kTaken
   char why[kTextSize / 2] = {};  // kRefused, with error: what was wrong with the request

@@ -49,7 +49,7 @@ TEST_F(VerdictTest, TheOldRootOfAContainerGoesEarlyWhenAllOfItIsElsewhere) {
   const Verdict verdict = ask(Defer::kElsewhere, kContainer, 43);
   EXPECT_EQ(verdict.reason, DeferReason::kDeferred);
   EXPECT_TRUE(verdict.may_keep);
-  EXPECT_TRUE(verdict.relies_on_elsewhere);
+  EXPECT_EQ(verdict.must_stay, (std::vector{DeviceNumber{0, 5}}));
 }
 
 TEST_F(VerdictTest, AutoDoesNotCountWhatIsElsewhere) {
@@ -90,10 +90,9 @@ TEST_F(VerdictTest, InTheBrokersOwnNamespaceOnlyWhatLeavesCounts) {
   EXPECT_NE(ask(Defer::kElsewhere, own, 0, "").reason, DeferReason::kDeferred);
 }
 
-TEST_F(VerdictTest, ATmpfsThatCanGrowIsNotKeptUnderAuto) {
+TEST_F(VerdictTest, AutoKeepsNoNamespace) {
   const std::string table =
       "60 59 254:0 /rootfs / rw - ext4 /dev/vda rw\n"
-      "61 60 0:50 / /x rw - tmpfs t rw,size=65536k\n"
       "62 60 0:51 / /y rw - proc p rw\n";
   EXPECT_EQ(ask(Defer::kAuto, table, 62).reason, DeferReason::kDeferred);
   EXPECT_FALSE(ask(Defer::kAuto, table, 62).may_keep);
