@@ -14,6 +14,9 @@ namespace unmoor::cli {
 // Each takes the arguments from its own name on (argv[0] is the verb) and returns the exit code.
 using RunVerb = int (*)(int argc, char** argv);
 
+// The path of `unmoor`, for a heavy verb that runs it. Set before any verb runs; only in `unmoor-verbs`.
+extern const char* unmoor_program;
+
 struct VerbName {
   const char* name;
   const char* summary;  // one line for `unmoor --help`

@@ -10,6 +10,9 @@
 #include "cli/who/run.h"
 
 namespace unmoor::cli {
+
+const char* unmoor_program = nullptr;
+
 namespace {
 
 constexpr std::array<RunVerb, kHeavyVerbs.size()> kFunctions = {
@@ -24,6 +27,7 @@ constexpr std::array<RunVerb, kHeavyVerbs.size()> kFunctions = {
 
 int main(int argc, char** argv) {
   using namespace unmoor::cli;
+  if (argc > 0) unmoor_program = argv[0];
   for (std::size_t i = 0; argc > 1 && i < kHeavyVerbs.size(); ++i) {
     if (std::strcmp(argv[1], kHeavyVerbs[i].name) == 0) return kFunctions[i](argc - 1, argv + 1);
   }

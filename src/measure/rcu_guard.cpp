@@ -4,23 +4,17 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <limits>
-#include <poll.h>
-#include <sched.h>
-#include <string_view>
 #include <sys/file.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
 
 #include "kernel/unique_fd.h"
+#include "measure/guardian.h"
 
 namespace unmoor::measure {
 namespace {
@@ -66,55 +60,6 @@ bool restore(const SystemCalls& calls, const std::array<Change, 2>& changes) {
   return done;
 }
 
-void close_range(const SystemCalls& calls, int first, int last) {
-  if (calls.call(SYS_close_range, first, last, 0) == 0) return;
-  constexpr int kHighest = 65536;  // one by one where a filter refuses the call; nobody here opens more
-  for (int fd = first; fd <= std::min(last, kHighest); ++fd)
-    (void)calls.close(fd);
-}
-
-// One of the owner's descriptors might pin a mount, or keep a reader of a pipe waiting.
-void close_all_but(const SystemCalls& calls, std::array<int, 4> kept) {
-  std::ranges::sort(kept);
-  int from = 0;
-  for (const int fd : kept) {
-    if (fd > from) close_range(calls, from, fd - 1);
-    if (fd >= 0) from = fd + 1;
-  }
-  close_range(calls, from, std::numeric_limits<int>::max());
-}
-
-[[noreturn]] void end(const SystemCalls& calls) {
-  for (;;)
-    (void)calls.call(SYS_exit_group, 0);
-}
-
-// The guardian: waits until the owner is dead, restores, ends. Two signs of death, because each alone can fail: the
-// socket is held open by a fork of the owner that has not called exec, and pidfd_open may be refused (seccomp, Linux
-// before 5.3).
-[[noreturn]] void guard_until_owner_dies(const SystemCalls& calls, pid_t owner, int socket,
-                                         const std::array<Change, 2>& changes) {
-  (void)calls.call(SYS_setsid);
-  (void)calls.call(SYS_chdir, SystemCalls::pointer("/"));
-  const int pidfd = static_cast<int>(calls.call(SYS_pidfd_open, owner, 0));
-  close_all_but(calls, {socket, pidfd, changes[0].fd, changes[1].fd});
-  const char ready = 1;
-  // An owner that is not told waits for the byte or for our end.
-  if (calls.call(SYS_write, socket, SystemCalls::pointer(&ready), 1) != 1) end(calls);
-  std::array<pollfd, 2> signs{{{socket, POLLIN, 0}, {pidfd, POLLIN, 0}}};  // a negative fd is ignored by poll
-  for (;;) {
-    const long events = calls.call(SYS_ppoll, SystemCalls::pointer(signs.data()), signs.size(), 0, 0, 0);
-    if (events > 0) break;
-    if (events == -EINTR) continue;
-    char byte = 0;
-    while (calls.read(socket, &byte, 1) == -EINTR) {
-    }
-    break;
-  }
-  (void)restore(calls, changes);
-  end(calls);
-}
-
 // "1234 (name)" of the process that holds the flock on `fd`, as /proc/locks tells it; empty when it does not.
 std::string lock_holder(int fd) {
   struct ::stat facts{};
@@ -158,21 +103,6 @@ Result<void> lock(const SystemCalls& calls, int fd, std::chrono::milliseconds wa
   }
 }
 
-// By raw system calls: glibc's own keep two signals out of reach, and the guardian wants all of them blocked.
-class AllSignalsBlocked {
- public:
-  AllSignalsBlocked() {
-    const std::uint64_t all = ~std::uint64_t{0};
-    ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof before_);
-  }
-  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
-  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
-  ~AllSignalsBlocked() { ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_); }
-
- private:
-  std::uint64_t before_ = 0;
-};
-
 }  // namespace
 
 struct RcuGuard::State {
@@ -183,54 +113,17 @@ struct RcuGuard::State {
   ~State() {
     if (::getpid() != owner) return;
     const bool restored = restore(calls, changes);
-    if (guardian > 0) {
-      // The end of the socket tells it to try the same and end. A stopped one would not hear that: killed, unless its
-      // try is still needed.
-      socket.reset();
-      if (restored) (void)calls.call(SYS_kill, guardian, SIGKILL);
-      while (calls.call(SYS_wait4, guardian, 0, __WALL, 0) == -EINTR) {
-      }
-    }
+    if (guardian) guardian->dismiss(restored ? Guardian::Last::kNothing : Guardian::Last::kOnDeath);
     // Explicit, because a fork of ours that has not called exec still holds the open file.
     if (locked) (void)calls.call(SYS_flock, normal.get(), LOCK_UN);
   }
 
-  Result<void> start_guardian() {
-    std::array<int, 2> ends{-1, -1};
-    const long made =
-        calls.call(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, SystemCalls::pointer(ends.data()));
-    if (made < 0) return fail_from(made, "socketpair", "guardian");
-    socket.reset(ends[0]);
-    const UniqueFd theirs(ends[1]);
-    long child = 0;
-    {
-      const AllSignalsBlocked blocked;
-      // A fork with exit signal 0: no SIGCHLD, and no child that the owner's wait(-1) would see.
-      child = calls.call(SYS_clone, 0, 0, 0, 0, 0);
-      if (child == 0) guard_until_owner_dies(calls, owner, theirs.get(), changes);
-    }
-    if (child < 0) return fail_from(child, "clone", "guardian");
-    guardian = static_cast<pid_t>(child);
-    return {};
-  }
-
-  // After its own set-up the guardian says one byte; if it dies instead, the socket ends.
-  Result<void> await_guardian() {
-    for (;;) {
-      char ready = 0;
-      const long got = calls.read(socket.get(), &ready, 1);
-      if (got == 1) return {};
-      if (got != -EINTR) return fail(EIO, "start", "guardian");
-    }
-  }
-
   const SystemCalls& calls;
   pid_t owner = ::getpid();
-  pid_t guardian = 0;
+  std::optional<Guardian> guardian;
   bool locked = false;
   UniqueFd normal;
   UniqueFd expedited;
-  UniqueFd socket;
   std::array<Change, 2> changes{};
 };
 
@@ -268,8 +161,10 @@ Result<RcuGuard> RcuGuard::set(const Options& options, const SystemCalls& calls)
   if (!note(1, state->expedited.get(), options.knobs.expedited)) return fail(EIO, "read", expedited_path);
   state->changes = changes;
 
-  if (const Result<void> started = state->start_guardian(); !started) return std::unexpected(started.error());
-  if (const Result<void> ready = state->await_guardian(); !ready) return std::unexpected(ready.error());
+  Result<Guardian> guardian =
+      Guardian::start(calls, {changes[0].fd, changes[1].fd}, [&calls, &changes] { (void)restore(calls, changes); });
+  if (!guardian) return std::unexpected(guardian.error());
+  state->guardian.emplace(std::move(*guardian));
 
   for (const Change& change : changes) {
     if (change.fd < 0 || change.before == change.wanted) continue;

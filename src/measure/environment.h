@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Where figures were taken: without it they mean nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace unmoor::measure {
+
+struct Environment {
+  std::string kernel;   // "Linux 6.1.0-rt x86_64"
+  std::string version;  // uname's version, with PREEMPT_RT where it is
+  int cpus = 0;         // online
+  std::optional<int> rcu_normal;
+  std::optional<int> rcu_expedited;
+  std::string util_linux;  // the first line of `umount --version`; empty: no such program
+};
+
+[[nodiscard]] Environment read_environment();
+
+}  // namespace unmoor::measure
