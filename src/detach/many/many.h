@@ -44,10 +44,10 @@ struct MountFate {
 struct ManyOptions {
   int umount_flags = 0;  // MNT_DETACH, MNT_FORCE
   Discipline discipline = Discipline::kFreely;
-  unsigned jobs = 0;                               // at most so many calls at once; 0: as many as pay on this machine
-  Options lazy;                                    // for MNT_DETACH: when to return early
-  const std::atomic<bool>* stop = nullptr;         // once true, no further mount is begun
-  std::function<void(std::size_t done)> progress;  // called now and then, by the calling thread
+  unsigned jobs = 0;                                 // at most so many calls at once; 0: as many as pay on this machine
+  Options lazy{};                                    // for MNT_DETACH: when to return early
+  const std::atomic<bool>* stop = nullptr;           // once true, no further mount is begun
+  std::function<void(std::size_t done)> progress{};  // called now and then, by the calling thread
 };
 
 // The mounts to unmount: lines of one table, none twice.

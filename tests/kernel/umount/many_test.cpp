@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// Many mounts at once: never a mount left that could go, never one taken that was not asked for.
+#include "detach/many/many.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <string>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "detach/many/subtree.h"
+#include "support/mount_rights.h"
+
+namespace unmoor::detach {
+namespace {
+
+using kernel::MountEntry;
+using kernel::MountTable;
+
+// Long counts run in full under `make check-long`.
+int count(int full) {
+  return std::getenv("UNMOOR_LONG") != nullptr ? full : full / 10;
+}
+
+class Many : public testing::Test {
+ protected:
+  void SetUp() override {
+    UNMOOR_NEEDS_MOUNTS();
+    char* const here = get_current_dir_name();
+    top_ = std::string(here) + "/many";
+    std::free(here);
+    (void)mkdir(top_.c_str(), 0755);
+    ASSERT_EQ(mount("top", top_.c_str(), "tmpfs", 0, nullptr), 0);
+  }
+  void TearDown() override {
+    if (top_.empty()) return;
+    while (umount2(top_.c_str(), MNT_DETACH) == 0) {
+    }
+  }
+
+  std::string path(const std::string& name) const { return top_ + "/" + name; }
+  void mount_at(const std::string& name) const {
+    (void)mkdir(path(name).c_str(), 0755);
+    ASSERT_EQ(mount(name.c_str(), path(name).c_str(), "tmpfs", 0, "size=4k"), 0) << name;
+  }
+  [[nodiscard]] static MountTable table() {
+    auto read = MountTable::read(kernel::SystemCalls::real());
+    EXPECT_TRUE(read);
+    return std::move(*read);
+  }
+  [[nodiscard]] std::size_t left() const {
+    std::size_t below = 0;
+    const MountTable now = table();
+    for (const MountEntry& entry : now.entries())
+      below += entry.mount_point.starts_with(top_) ? 1 : 0;
+    return below;
+  }
+  [[nodiscard]] std::vector<MountFate> unmount_tree(const ManyOptions& options) const {
+    const MountTable now = table();
+    const MountTree tree(now);
+    const MountEntry* root = nullptr;
+    for (const MountEntry& entry : now.entries()) {
+      if (entry.mount_point == top_) {
+        root = &entry;
+        break;
+      }
+    }
+    if (root == nullptr) return {};
+    return unmount_many(kernel::SystemCalls::real(), now, tree.unmount_order(*root), options);
+  }
+
+  std::string top_;
+};
+
+class ManyWays : public Many, public testing::WithParamInterface<std::pair<int, unsigned>> {
+ protected:
+  ManyOptions options() const { return {.umount_flags = GetParam().first, .jobs = GetParam().second}; }
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, ManyWays,
+                         testing::Values(std::pair{0, 1U}, std::pair{0, 16U}, std::pair{MNT_DETACH, 1U},
+                                         std::pair{MNT_DETACH, 16U}));
+
+TEST_P(ManyWays, EverythingOfAFlatTreeGoes) {
+  for (int i = 0; i < count(5000); ++i)
+    mount_at(std::to_string(i));
+  (void)unmount_tree(options());
+  EXPECT_EQ(left(), 0U);
+}
+
+TEST_P(ManyWays, EverythingOfADeepTreeGoes) {
+  std::string name = "d";
+  for (int i = 0; i < 100; ++i, name += "/d")
+    mount_at(name);
+  (void)unmount_tree(options());
+  EXPECT_EQ(left(), 0U);
+}
+
+TEST_P(ManyWays, EverythingOfADeepStackGoes) {
+  for (int i = 0; i < 500; ++i)
+    mount_at("stack");
+  (void)unmount_tree(options());
+  EXPECT_EQ(left(), 0U);
+}
+
+TEST_P(ManyWays, PeersAndSlavesGo) {
+  mount_at("source");
+  ASSERT_EQ(mount("", path("source").c_str(), nullptr, MS_SHARED, nullptr), 0);
+  for (int i = 0; i < 20; ++i) {
+    const std::string copy = path("copy" + std::to_string(i));
+    (void)mkdir(copy.c_str(), 0755);
+    ASSERT_EQ(mount(path("source").c_str(), copy.c_str(), nullptr, MS_BIND, nullptr), 0);
+    if (i % 2 == 0) continue;
+    ASSERT_EQ(mount("", copy.c_str(), nullptr, MS_SLAVE, nullptr), 0);
+  }
+  for (int i = 0; i < count(250); ++i)
+    mount_at("source/" + std::to_string(i));
+  ASSERT_GT(left(), static_cast<std::size_t>(count(5000)));
+  (void)unmount_tree(options());
+  EXPECT_EQ(left(), 0U);
+}
+
+TEST_P(ManyWays, TwoAtOnceOnOneTreeLeaveNothing) {
+  for (int i = 0; i < count(2000); ++i)
+    mount_at(std::to_string(i));
+  std::thread other([this] { (void)unmount_tree(options()); });
+  (void)unmount_tree(options());
+  other.join();
+  // The last mount may have been busy for one of them while the other walked through it.
+  (void)unmount_tree(options());
+  EXPECT_EQ(left(), 0U);
+}
+
+TEST_F(Many, ABusyMountStaysAndOnlyWhatIsAboveItWithIt) {
+  mount_at("a");
+  mount_at("a/busy");
+  mount_at("a/idle");
+  mount_at("b");
+  const int hold = open(path("a/busy/file").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  ASSERT_GE(hold, 0);
+  for (const unsigned jobs : {1U, 8U}) {
+    const std::vector<MountFate> fates = unmount_tree({.jobs = jobs});
+    EXPECT_EQ(left(), 3U) << "top, a, a/busy";
+    EXPECT_EQ(fates.back().error, EBUSY);
+    EXPECT_NE(fates.back().blocked_by, nullptr);
+  }
+  close(hold);
+}
+
+TEST_F(Many, InOrderNothingBehindAFailureIsTouched) {
+  for (const char* const name : {"1", "2", "3", "4"})
+    mount_at(name);
+  const int hold = open(path("2").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  for (const unsigned jobs : {1U, 8U}) {
+    (void)unmount_tree({.discipline = Discipline::kInOrderStop, .jobs = jobs});
+    EXPECT_EQ(left(), 4U) << "only 1 may go, jobs " << jobs;
+  }
+  close(hold);
+}
+
+TEST_F(Many, AMountThatCoversTheListedOneIsNotTaken) {
+  mount_at("a");
+  const MountTable before = table();
+  const MountEntry* const listed = &before.entries().back();
+  ASSERT_EQ(listed->mount_point, path("a"));
+  mount_at("a");  // covers it
+  const std::vector<const MountEntry*> list{listed};
+  for (const int flags : {0, int{MNT_DETACH}}) {
+    const auto fates = unmount_many(kernel::SystemCalls::real(), before, list, {.umount_flags = flags});
+    EXPECT_EQ(fates[0].fate, Fate::kFailed);
+    EXPECT_TRUE(fates[0].covered);
+    EXPECT_EQ(left(), 3U);
+  }
+}
+
+TEST_F(Many, WhatIsGoneAlreadyIsNoFailure) {
+  mount_at("a");
+  const MountTable before = table();
+  const std::vector<const MountEntry*> list{&before.entries().back()};
+  ASSERT_EQ(umount2(path("a").c_str(), 0), 0);
+  const auto fates = unmount_many(kernel::SystemCalls::real(), before, list, {});
+  EXPECT_EQ(fates[0].fate, Fate::kWentAlong);
+  EXPECT_EQ(left(), 1U);
+}
+
+TEST_F(Many, CheckingUnmountsNothingHoweverOften) {
+  mount_at("idle");
+  mount_at("busy");
+  const int hold = open(path("busy").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const MountTable now = table();
+  const MountTree tree(now);
+  std::vector<const MountEntry*> list;
+  for (const MountEntry& entry : now.entries()) {
+    if (entry.mount_point.starts_with(top_ + "/")) list.push_back(&entry);
+  }
+  for (int i = 0; i < 3; ++i) {  // a mark left behind would make the second check unmount it
+    const auto fates = check_many(kernel::SystemCalls::real(), now, list);
+    EXPECT_EQ(fates[0].fate, Fate::kUntried);
+    EXPECT_EQ(fates[1].fate, Fate::kFailed);
+    EXPECT_EQ(left(), 3U);
+  }
+  close(hold);
+}
+
+TEST_F(Many, StopLeavesTheRestUntried) {
+  for (int i = 0; i < 20; ++i)
+    mount_at(std::to_string(i));
+  const std::atomic<bool> stop{true};
+  const auto fates = unmount_tree({.stop = &stop});
+  for (const MountFate& fate : fates)
+    EXPECT_EQ(fate.fate, Fate::kUntried);
+  EXPECT_EQ(left(), 21U);
+}
+
+TEST_F(Many, MountsComingAndGoingAreNeitherTakenNorInTheWay) {
+  for (int i = 0; i < count(2000); ++i)
+    mount_at(std::to_string(i));
+  const std::string other = top_ + "-other";
+  (void)mkdir(other.c_str(), 0755);
+  std::atomic<bool> over{false};
+  std::thread churn([&] {
+    while (!over) {
+      EXPECT_EQ(mount("o", other.c_str(), "tmpfs", 0, nullptr), 0);
+      EXPECT_EQ(umount2(other.c_str(), 0), 0) << "somebody took it";
+    }
+  });
+  (void)unmount_tree({.jobs = 8});
+  over = true;
+  churn.join();
+  EXPECT_EQ(left(), 0U);
+}
+
+}  // namespace
+}  // namespace unmoor::detach
