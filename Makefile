@@ -24,8 +24,14 @@ check-long:   ## the same with every count in full
 model:        ## let Spin visit every interleaving of the models of the unlock path (docs/model.md)
 	@model/check.sh
 
+demo:         ## the two tables of the kernel mails, measured on a PREEMPT_RT kernel in QEMU and on this machine
+	@scripts/demo.sh
+
 vm-check:     ## the kernel tests on the kernels in KERNELS, in QEMU
 	@scripts/build.sh release test vm && vm/check --cpus $(CPUS) $(KERNELS)
+
+vm-bench:     ## the mails' tables and ours on the kernels in KERNELS, with CPUS processors
+	@scripts/build.sh release vm && vm/bench --cpus $(CPUS) $(KERNELS)
 
 lint:         ## clang-format and clang-tidy over the repository
 	@scripts/lint.sh
