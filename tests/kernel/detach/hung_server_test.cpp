@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// A FUSE server that stops answering: as the target, elsewhere in the table, and with a file of it open in the caller.
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <linux/fuse.h>
+#include <poll.h>
+
+#include "kernel/detach/scratch.h"
+#include "kernel/unique_fd.h"
+
+namespace unmoor::test {
+namespace {
+
+using detach::Caller;
+using detach::Defer;
+using Clock = std::chrono::steady_clock;
+
+// Serves a directory with one file in it, "file", until somebody closes that file: flush is never answered.
+class ServerThatHangsOnFlush {
+ public:
+  explicit ServerThatHangsOnFlush(const std::string& directory) : directory_(directory) {
+    kernel::UniqueFd device(open("/dev/fuse", O_RDWR | O_CLOEXEC));
+    mkdir(directory.c_str(), 0755);
+    const std::string options = "fd=" + std::to_string(device.get()) + ",rootmode=40000,user_id=0,group_id=0";
+    mounted_ = device && mount("hung", directory.c_str(), "fuse.hung", 0, options.c_str()) == 0;
+    if (!mounted_) return;
+    server_ = fork();
+    if (server_ == 0) serve(device.get());
+  }
+  // The server's end aborts the connection, and everybody who waits for it goes on.
+  ~ServerThatHangsOnFlush() { stop(); }
+  void stop() {
+    if (server_ <= 0) return;
+    kill(server_, SIGKILL);
+    waitpid(server_, nullptr, 0);
+    umount2(directory_.c_str(), MNT_DETACH);
+    server_ = -1;
+  }
+  ServerThatHangsOnFlush(const ServerThatHangsOnFlush&) = delete;
+  ServerThatHangsOnFlush& operator=(const ServerThatHangsOnFlush&) = delete;
+
+  [[nodiscard]] bool mounted() const { return mounted_; }
+
+ private:
+  static std::size_t answer(const fuse_in_header& in, char* body, int& error) {
+    if (in.opcode == FUSE_INIT) {
+      fuse_init_out out{};
+      out.major = 7;
+      out.minor = 31;
+      out.max_write = 65536;
+      std::memcpy(body, &out, sizeof out);
+      return sizeof out;
+    }
+    if (in.opcode == FUSE_LOOKUP) {
+      fuse_entry_out out{};
+      out.nodeid = 2;
+      out.entry_valid = 1000;
+      out.attr_valid = 1000;
+      out.attr.ino = 2;
+      out.attr.mode = S_IFREG | 0644;
+      out.attr.nlink = 1;
+      std::memcpy(body, &out, sizeof out);
+      return sizeof out;
+    }
+    if (in.opcode == FUSE_GETATTR) {
+      fuse_attr_out out{};
+      out.attr.ino = in.nodeid;
+      out.attr.mode = in.nodeid == 1 ? S_IFDIR | 0755 : S_IFREG | 0644;
+      out.attr.nlink = 1;
+      std::memcpy(body, &out, sizeof out);
+      return sizeof out;
+    }
+    if (in.opcode == FUSE_OPEN) return sizeof(fuse_open_out);
+    error = -ENOSYS;
+    return 0;
+  }
+
+  [[noreturn]] static void serve(int device) {
+    alignas(8) static char request[1 << 20];
+    for (;;) {
+      if (read(device, request, sizeof request) < 0) _exit(0);
+      fuse_in_header in;
+      std::memcpy(&in, request, sizeof in);
+      if (in.opcode == FUSE_FLUSH) {
+        for (;;)
+          pause();
+      }
+      if (in.opcode == FUSE_FORGET || in.opcode == FUSE_BATCH_FORGET || in.opcode == FUSE_INTERRUPT) continue;
+      alignas(8) char reply[4096] = {};
+      fuse_out_header out{};
+      int error = 0;
+      const std::size_t size = sizeof out + answer(in, reply + sizeof out, error);
+      out.len = static_cast<unsigned>(size);
+      out.error = error;
+      out.unique = in.unique;
+      std::memcpy(reply, &out, sizeof out);
+      static_cast<void>(write(device, reply, size));
+    }
+  }
+
+  std::string directory_;
+  bool mounted_ = false;
+  pid_t server_ = -1;
+};
+
+#define UNMOOR_NEEDS_FUSE(server) \
+  if (!(server).mounted()) GTEST_SKIP() << "needs FUSE: refused"
+
+class DetachHung : public DetachTest {
+ protected:
+  static void detaches_within_a_second(const char* path, Defer defer, Caller caller) {
+    const auto begun = Clock::now();
+    const auto outcome =
+        detach::detach_one(kernel::SystemCalls::real(), path, MNT_DETACH, {.defer = defer, .caller = caller});
+    EXPECT_TRUE(outcome);
+    EXPECT_LT(Clock::now() - begun, std::chrono::seconds(1));
+    EXPECT_EQ(device_at(path), device_at("."));
+  }
+};
+
+TEST_F(DetachHung, AsTheTarget) {
+  for (const Defer defer : {Defer::kAuto, Defer::kElsewhere, Defer::kAlways}) {
+    for (const Caller caller : {Caller::kLibrary, Caller::kProgram}) {
+      ServerThatHangsOnFlush server("hung");
+      UNMOOR_NEEDS_FUSE(server);
+      detaches_within_a_second("hung", defer, caller);
+    }
+  }
+}
+
+TEST_F(DetachHung, AFileOfItOpenInTheCaller) {
+  for (const Caller caller : {Caller::kLibrary, Caller::kProgram}) {
+    ServerThatHangsOnFlush server("hung");
+    UNMOOR_NEEDS_FUSE(server);
+    int answers[2];
+    ASSERT_EQ(pipe2(answers, O_CLOEXEC), 0);
+    const pid_t child = fork();  // its own end closes the file and waits for the server: it answers through a pipe
+    if (child == 0) {
+      char answer = open("hung/file", O_RDONLY | O_CLOEXEC) >= 0 && open("hung/file", O_RDONLY) >= 0 ? 'y' : 'o';
+      mount_tmpfs("m");
+      mount_tmpfs("m");  // a stack: giving up on the helper must not take both
+      const dev_t top = device_at("m");
+      const auto begun = Clock::now();
+      if (!detach_always("m", MNT_DETACH, caller)) answer = 'e';
+      if (Clock::now() - begun > std::chrono::seconds(1)) answer = 's';
+      if (device_at("m") == top || device_at("m") == device_at(".")) answer = 't';
+      static_cast<void>(write(answers[1], &answer, 1));
+      _exit(0);
+    }
+    struct pollfd answered{answers[0], POLLIN, 0};
+    char answer = 'h';
+    if (poll(&answered, 1, 5000) == 1) static_cast<void>(read(answers[0], &answer, 1));
+    EXPECT_EQ(answer, 'y');
+    close(answers[0]);
+    close(answers[1]);
+    server.stop();
+    waitpid(child, nullptr, 0);
+    umount2("m", MNT_DETACH);
+    umount2("m", MNT_DETACH);
+  }
+}
+
+}  // namespace
+}  // namespace unmoor::test
