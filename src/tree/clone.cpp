@@ -91,7 +91,7 @@ Mount* clone_mount(NamespaceLock& lock, Mount* original, Place* root, CloneHow h
   }
   mount->group = group;
   if (group != 0) mount->mark(mount_mark::kShared);
-  if (how.copy_unbindable && original->unbindable()) mount->mark(mount_mark::kUnbindable);
+  // The copy is not unbindable, not even in a copy of the whole namespace: so it is since Linux 6.17.
   if (are_peers(mount, original)) static_cast<Link<PeerTag>*>(mount)->insert_after(*original);
   if (how.slave && original->group != 0) {
     original->slaves.push_front(mount);

@@ -68,6 +68,12 @@ void Core::unref(std::uint64_t less) {
   }
 }
 
+bool Core::capable(std::uint64_t who, std::uint64_t owner) const {
+  while (owner != who && owner != 0)
+    owner = owner_parents[owner];
+  return owner == who;
+}
+
 void Core::synchronize() {
   count(counters.grace_periods);
   rcu::rcu_synchronize_expedited(domain);  // what Linux's umount asks for; the modes decide what it gets

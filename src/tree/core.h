@@ -58,6 +58,9 @@ struct Core {
 
   // Waits for a grace period, and counts it.
   void synchronize();
+  // Whether `who` may do to what belongs to `owner` what its administrator may: it is the same or above. Namespace
+  // lock.
+  [[nodiscard]] bool capable(std::uint64_t who, std::uint64_t owner) const;
   // 0, or why this thread may not do what waits: EDEADLK, ESTALE after a fork.
   [[nodiscard]] Result<void> may_wait() const;
 
@@ -75,7 +78,7 @@ struct Core {
   // Under the namespace lock.
   GroupIds groups;
   std::uint64_t next_ns = 1;
-  std::uint64_t next_owner = 1;
+  std::vector<std::uint64_t> owner_parents{0};  // of each user namespace, the one it was made in; 0 is its own
   std::atomic<std::uint64_t> last_id{std::uint64_t{1} << 31};  // the highest that was given out
 
   IdTable by_id UNMOOR_GUARDED_BY(mount_lock.mutex);

@@ -21,7 +21,8 @@ class UNMOOR_SCOPED_CAPABILITY NamespaceLock {
   Core& core;
   Unmounted unmounted;
   Place* dropped = nullptr;  // ex_mountpoints; written under the mount lock too
-  Ns* emptied = nullptr;     // an anonymous namespace whose mounts have gone elsewhere
+  std::shared_ptr<Filesystem> made_read_only;
+  Ns* emptied = nullptr;  // an anonymous namespace whose mounts have gone elsewhere
 };
 
 }  // namespace unmoor::tree

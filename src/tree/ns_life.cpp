@@ -27,6 +27,24 @@ class Nothing : public Filesystem {
   return std::unexpected(Error{ENOMEM, "no memory"});
 }
 
+// Linux makes no user namespace for a process whose root is not the topmost mount on its namespace's own root.
+bool is_chrooted(const Ns* ns) {
+  const Mount* const top = topmost(ns->root);
+  return ns->process_root.load(std::memory_order_relaxed) != top ||
+         ns->process_root_place.load(std::memory_order_relaxed) != top->root;
+}
+
+// The namespace, just copied, moves to a new user namespace below. False: no memory.
+bool make_owner(Core& core, Ns* ns) {
+  try {
+    core.owner_parents.push_back(ns->owner);
+    ns->owner = core.owner_parents.size() - 1;
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 std::uint32_t to_flags(const MountOptions& options) {
@@ -59,10 +77,10 @@ void retire_ns(Ns* ns) {
 }
 
 Result<Mount*> mount_filesystem(Core& core, std::shared_ptr<Filesystem> filesystem, std::string_view name,
-                                const MountOptions& options) {
+                                const MountOptions& options, std::uint64_t owner) {
   if (filesystem == nullptr) return std::unexpected(Error{EINVAL, "no filesystem"});
   Superblock* superblock = nullptr;
-  switch (Superblock::get(core, std::move(filesystem), name, superblock)) {
+  switch (Superblock::get(core, std::move(filesystem), name, owner, superblock)) {
     case 0:
       break;
     case ESTALE:
@@ -86,9 +104,9 @@ Result<Ns*> create_ns(Core& core, std::shared_ptr<Filesystem> root, std::string_
                       const MountOptions& options) {
   std::shared_ptr<Filesystem> nothing(new (std::nothrow) Nothing);
   if (nothing == nullptr) return no_memory();
-  Result<Mount*> below = mount_filesystem(core, std::move(nothing), "none", {});
+  Result<Mount*> below = mount_filesystem(core, std::move(nothing), "none", {}, 0);
   if (!below) return std::unexpected(below.error());
-  Result<Mount*> above = mount_filesystem(core, std::move(root), name, options);
+  Result<Mount*> above = mount_filesystem(core, std::move(root), name, options, 0);
   if (!above) {
     discard_mount(core, *below);
     return std::unexpected(above.error());
@@ -117,13 +135,17 @@ Result<Ns*> copy_ns(Ns* from, OwnerChange owner) {
   Core& core = *from->core;
   Ns* const ns = make_ns(core);
   if (ns == nullptr) return no_memory();
-  Result<Mount*> copied = std::unexpected(Error{0, ""});
+  Result<Mount*> copied = no_memory();
   {
     NamespaceLock lock(core);
     ns->sequence = core.next_ns++;
-    ns->owner = owner == OwnerChange::kSame ? from->owner : core.next_owner++;
-    const bool less = ns->owner != from->owner;
-    copied = copy_tree(lock, from->root, from->root->root, CloneHow{.slave = less, .copy_unbindable = true});
+    ns->owner = from->owner;
+    const bool less = owner == OwnerChange::kLessPrivileged;
+    if (less && is_chrooted(from)) {
+      copied = std::unexpected(Error{EPERM, "something is mounted on the root, or the root is elsewhere (chrooted)"});
+    } else if (!less || make_owner(core, ns)) {
+      copied = copy_tree(lock, from->root, from->root->root, CloneHow{.slave = less, .copy_unbindable = true});
+    }
     if (copied) {
       core.table.reserve(1, core.mount_lock);
       const MountWrite write(core.mount_lock);

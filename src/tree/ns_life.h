@@ -19,7 +19,7 @@ void retire_ns(Ns* ns);
 
 // A new mount of `filesystem`, attached to nothing.
 [[nodiscard]] Result<Mount*> mount_filesystem(Core& core, std::shared_ptr<Filesystem> filesystem, std::string_view name,
-                                              const MountOptions& options);
+                                              const MountOptions& options, std::uint64_t owner);
 [[nodiscard]] Result<Ns*> create_ns(Core& core, std::shared_ptr<Filesystem> root, std::string_view name,
                                     const MountOptions& options);
 [[nodiscard]] Result<Ns*> copy_ns(Ns* ns, OwnerChange owner);

@@ -14,11 +14,15 @@ namespace unmoor::tree {
   return std::unexpected(Error{code, why});
 }
 
-// Looks `path` up under the namespace lock. Whoever looks a mount up uses it, so its expiry mark goes.
-[[nodiscard]] inline Result<void> look_up(NamespaceLock& lock, const Ns& ns, std::string_view path, Walk& walk) {
+// Looks `path` up under the namespace lock. Whoever looks a mount up uses it, so its expiry mark goes; umount's own
+// lookup does not count unless it fails.
+[[nodiscard]] inline Result<void> look_up(NamespaceLock& lock, const Ns& ns, std::string_view path, Walk& walk,
+                                          Final final = Final::kAsIs) {
   static_cast<void>(lock);
-  Result<void> found = walk_from_root(ns, path, Final::kAsIs, walk);
-  if (found) walk.mount->expiry_mark.store(0, std::memory_order_relaxed);
+  Result<void> found = walk_from_root(ns, path, final, walk);
+  if (walk.mount != nullptr && (!found || final == Final::kAsIs)) {
+    walk.mount->expiry_mark.store(0, std::memory_order_relaxed);
+  }
   return found;
 }
 

@@ -102,6 +102,10 @@ enum class Where : std::uint8_t { kOnTop, kBeneath };
 [[nodiscard]] Result<void> move_mount(NamespaceLock& lock, Ns* ns, Mount* from, bool from_is_root, bool from_directory,
                                       const Walk& to, Where where) {
   Core& core = lock.core;
+  if (!from_is_root) return refuse(EINVAL, "the source is not the root of a mount");
+  if ((to.kind == FileKind::kDirectory) != from_directory) {
+    return refuse(EINVAL, "a directory is mounted on a directory only, a file on a file");
+  }
   Target target;
   Mount* cover = nullptr;  // kBeneath: what the source goes under
   if (where == Where::kOnTop) {
@@ -130,10 +134,6 @@ enum class Where : std::uint8_t { kOnTop, kBeneath };
     }
     if (anonymous == target.mount->in()) return refuse(EINVAL, "a tree cannot be mounted on itself");
     if (target.mount->in() != ns) return refuse(EINVAL, "the target is not in this namespace");
-  }
-  if (!from_is_root) return refuse(EINVAL, "the source is not the root of a mount");
-  if (target.directory != from_directory) {
-    return refuse(EINVAL, "a directory is mounted on a directory only, a file on a file");
   }
   if (where == Where::kBeneath) {
     if (Result<void> may = may_go_beneath(ns, from, cover, target.place); !may) return may;
@@ -171,7 +171,7 @@ Result<MountId> MountNamespace::mount(std::shared_ptr<Filesystem> filesystem, st
     NamespaceLock lock(core);
     Walk walk;
     if (Result<void> found = look_up(lock, *ns_, path, walk); !found) return std::unexpected(found.error());
-    Result<Mount*> made = mount_filesystem(core, std::move(filesystem), name, options);
+    Result<Mount*> made = mount_filesystem(core, std::move(filesystem), name, options, ns_->owner);
     if (!made) return std::unexpected(made.error());
     const auto attach = [&]() -> Result<void> {
       Result<Target> target = find_target(lock, walk);
@@ -248,7 +248,7 @@ Result<void> MountNamespace::set_group(std::string_view from_path, std::string_v
   Mount* const from = from_walk.mount;
   Mount* const to = to_walk.mount;
   if (from->in() == nullptr) return refuse(EINVAL, "the source is detached");
-  if (to->in() == nullptr) return refuse(EINVAL, "the target is detached");
+  if (to->in() == nullptr) return refuse(ENOENT, "the target is detached");
   if (!from_walk.at_root()) return refuse(EINVAL, "the source is not the root of a mount");
   if (!to_walk.at_root()) return refuse(EINVAL, "the target is not the root of a mount");
   if (from->superblock != to->superblock) return refuse(EINVAL, "source and target are different filesystems");
@@ -280,9 +280,9 @@ Result<void> MountNamespace::umount(std::string_view path, UmountFlags flags) {
   {
     NamespaceLock lock(core);
     Walk walk;
-    if (Result<void> found = walk_from_root(*ns_, path, Final::kMountpoint, walk); !found) return found;
+    if (Result<void> found = look_up(lock, *ns_, path, walk, Final::kMountpoint); !found) return found;
     if (!force) return do_umount(lock, ns_, walk.mount, walk.at_root(), flags);
-    if (walk.at_root() && walk.mount->in() == ns_ && !walk.mount->has(mount_flag::kLocked)) {
+    if (may_umount(lock, ns_, walk.mount, walk.at_root(), flags)) {
       to_abort = walk.mount->superblock->filesystem;
     }
   }
@@ -291,7 +291,7 @@ Result<void> MountNamespace::umount(std::string_view path, UmountFlags flags) {
   if (to_abort != nullptr && !expire) to_abort->begin_umount();
   NamespaceLock lock(core);
   Walk walk;
-  if (Result<void> found = walk_from_root(*ns_, path, Final::kMountpoint, walk); !found) return found;
+  if (Result<void> found = look_up(lock, *ns_, path, walk, Final::kMountpoint); !found) return found;
   return do_umount(lock, ns_, walk.mount, walk.at_root(), flags);
 }
 

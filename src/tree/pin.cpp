@@ -3,6 +3,7 @@
 
 #include <unmoor/tree/pin.h>
 
+#include "tree/ns_life.h"
 #include "tree/put.h"
 
 namespace unmoor::tree {
@@ -41,6 +42,10 @@ MountId Pin::mount() const {
 
 Filesystem& Pin::filesystem() const {
   return *mount_->superblock->filesystem;
+}
+
+MountOptions Pin::options() const {
+  return to_options(mount_->flags.load(std::memory_order_relaxed));
 }
 
 bool Pin::attached() const {

@@ -10,7 +10,8 @@ namespace unmoor::tree {
 
 Filesystem::~Filesystem() = default;
 
-int Superblock::get(Core& core, std::shared_ptr<Filesystem> filesystem, std::string_view name, Superblock*& out) {
+int Superblock::get(Core& core, std::shared_ptr<Filesystem> filesystem, std::string_view name, std::uint64_t owner,
+                    Superblock*& out) {
   Filesystem& object = *filesystem;
   auto* fresh = new (std::nothrow) Superblock;
   if (fresh == nullptr) return ENOMEM;
@@ -21,6 +22,7 @@ int Superblock::get(Core& core, std::shared_ptr<Filesystem> filesystem, std::str
     return ENOMEM;
   }
   fresh->core = &core;
+  fresh->owner = owner;
   fresh->filesystem = std::move(filesystem);
   fresh->active = 1;
   int error = 0;

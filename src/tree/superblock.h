@@ -21,7 +21,8 @@ struct ShutdownTag;
 struct Superblock : Link<ShutdownTag> {
   // The live superblock of `filesystem`, or a new one, with one mount counted; it belongs to `core` from then on.
   // Errors (errno): ENOMEM, ESTALE, EBUSY. Takes the mount lock.
-  static int get(Core& core, std::shared_ptr<Filesystem> filesystem, std::string_view name, Superblock*& out);
+  static int get(Core& core, std::shared_ptr<Filesystem> filesystem, std::string_view name, std::uint64_t owner,
+                 Superblock*& out);
 
   // What a filesystem points to once its superblock is gone.
   [[nodiscard]] static Superblock* gone() { return reinterpret_cast<Superblock*>(std::uintptr_t{1}); }
@@ -37,7 +38,7 @@ struct Superblock : Link<ShutdownTag> {
   std::string name;
   std::uint64_t active = 0;  // mounts of it that are not doomed. Under the mount lock; 0 is final.
   bool abandoned = false;
-  bool read_only = false;  // "umount /" made it so. Under the namespace lock.
+  std::uint64_t owner = 0;  // the user namespace that it was first mounted in. Constant.
   std::atomic<std::uint32_t> references{1};
   struct Mount* last = nullptr;  // the mount whose release shuts it down
 };

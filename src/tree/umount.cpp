@@ -60,19 +60,32 @@ void umount_tree(NamespaceLock& lock, Mount* top, UmountHow how) {
   }
 }
 
-Result<void> do_umount(NamespaceLock& lock, Ns* ns, Mount* target, bool root, UmountFlags flags) {
-  Core& core = lock.core;
-  const auto has = [flags](UmountFlags flag) {
-    return (static_cast<std::uint32_t>(flags) & static_cast<std::uint32_t>(flag)) != 0;
-  };
+namespace {
+
+[[nodiscard]] bool has(UmountFlags flags, UmountFlags flag) {
+  return (static_cast<std::uint32_t>(flags) & static_cast<std::uint32_t>(flag)) != 0;
+}
+
+}  // namespace
+
+Result<void> may_umount(NamespaceLock& lock, const Ns* ns, const Mount* target, bool root, UmountFlags flags) {
   if (!root) return std::unexpected(Error{EINVAL, "not the root of a mount"});
   if (target->in() != ns) return std::unexpected(Error{EINVAL, "the mount is not in this namespace"});
   if (target->has(mount_flag::kLocked)) return std::unexpected(Error{EINVAL, "the mount is locked to its parent"});
+  if (has(flags, UmountFlags::kForce) && !lock.core.capable(ns->owner, target->superblock->owner)) {
+    return std::unexpected(Error{EPERM, "kForce needs to own the filesystem"});
+  }
+  return {};
+}
+
+Result<void> do_umount(NamespaceLock& lock, Ns* ns, Mount* target, bool root, UmountFlags flags) {
+  Core& core = lock.core;
+  if (Result<void> may = may_umount(lock, ns, target, root, flags); !may) return may;
   const bool process_root = target == ns->process_root.load(std::memory_order_relaxed);
 
-  if (has(UmountFlags::kExpire)) {
+  if (has(flags, UmountFlags::kExpire)) {
     if (process_root) return std::unexpected(Error{EINVAL, "the root cannot expire"});
-    if (has(UmountFlags::kForce) || has(UmountFlags::kDetach)) {
+    if (has(flags, UmountFlags::kForce) || has(flags, UmountFlags::kDetach)) {
       return std::unexpected(Error{EINVAL, "kExpire goes with neither kForce nor kDetach"});
     }
     {
@@ -85,14 +98,17 @@ Result<void> do_umount(NamespaceLock& lock, Ns* ns, Mount* target, bool root, Um
       return std::unexpected(Error{EAGAIN, "marked for expiry; the next call unmounts it if nobody has used it"});
     }
   }
-  if (process_root && !has(UmountFlags::kDetach)) {
+  if (process_root && !has(flags, UmountFlags::kDetach)) {
     // Linux makes the filesystem read-only and says that all is well.
-    target->superblock->read_only = true;
+    if (!core.capable(ns->owner, target->superblock->owner)) {
+      return std::unexpected(Error{EPERM, "making the root read-only needs to own its filesystem"});
+    }
+    lock.made_read_only = target->superblock->filesystem;
     return {};
   }
   const MountWrite write(core.mount_lock);
   if (!target->has_parent()) return std::unexpected(Error{EINVAL, "the namespace's own root"});
-  if (has(UmountFlags::kDetach)) {
+  if (has(flags, UmountFlags::kDetach)) {
     umount_tree(lock, target, UmountHow{.propagate = true});
     lock.unmounted.origin = Origin::kLazy;
     return {};

@@ -21,6 +21,10 @@ inline void umount_unattached(NamespaceLock& lock, Mount* top) {
   umount_tree(lock, top, UmountHow{.sync = true});
 }
 
+// Whether umount2(2) may be tried at all. `target` was looked up in `ns`; `root` says whether the path ends at its
+// root.
+[[nodiscard]] Result<void> may_umount(NamespaceLock& lock, const Ns* ns, const Mount* target, bool root,
+                                      UmountFlags flags);
 // umount2(2), from the checks on. `target` was looked up in `ns`; `root` says whether the path ends at its root.
 [[nodiscard]] Result<void> do_umount(NamespaceLock& lock, Ns* ns, Mount* target, bool root, UmountFlags flags);
 

@@ -52,7 +52,7 @@ Result<MountNamespace> Universe::create_namespace(std::shared_ptr<Filesystem> ro
 Result<DetachedTree> Universe::create_detached(std::shared_ptr<Filesystem> filesystem, std::string_view name,
                                                const MountOptions& options) {
   if (Result<void> may = core_->may_wait(); !may) return std::unexpected(may.error());
-  Result<Mount*> mount = mount_filesystem(*core_, std::move(filesystem), name, options);
+  Result<Mount*> mount = mount_filesystem(*core_, std::move(filesystem), name, options, 0);
   if (!mount) return std::unexpected(mount.error());
   Ns* const ns = make_ns(*core_);
   if (ns == nullptr) {

@@ -129,6 +129,13 @@ Result<void> walk_once(const Core& core, const Start& start, std::string_view pa
 
 namespace {
 
+// Linux's failed lookup has held the mount in which it failed, and clears its expiry mark when it lets go.
+void used(const Walk& walk) {
+  if (walk.mount != nullptr && walk.mount->expiry_mark.load(std::memory_order_relaxed) != 0) {
+    walk.mount->expiry_mark.store(0, std::memory_order_relaxed);
+  }
+}
+
 [[nodiscard]] Start start_at_root(const Ns& ns) {
   Mount* const root = ns.process_root.load(std::memory_order_acquire);
   const Place* const place = ns.process_root_place.load(std::memory_order_acquire);
@@ -157,13 +164,19 @@ Result<void> rcu_walk(const Ns& ns, const Start* from, std::string_view path, Ta
     if ((sequence & 1) != 0) continue;
     Result<void> found = once();
     if (core.mount_lock.sequence.load(std::memory_order_relaxed) != sequence) continue;
+    if (!found && take == Take::kReference) used(walk);
     if (!found || take == Take::kNothing) return found;
     if (legitimize(core, walk.mount, sequence)) return {};
   }
   count(core.counters.walk_fallbacks);
   MutexLock lock(core.mount_lock.mutex);
   Result<void> found = once();
-  if (found && take == Take::kReference) walk.mount->counts.get();
+  if (take == Take::kReference) {
+    if (found)
+      walk.mount->counts.get();
+    else
+      used(walk);
+  }
   return found;
 }
 

@@ -38,6 +38,9 @@ class UNMOOR_TREE_API Filesystem {
   // umount with kForce: abort what is in flight, so that holders let go. Called with no lock held.
   virtual void begin_umount() noexcept {}
 
+  // An unmount of the root of a namespace without kDetach does in Linux, and here, nothing but this. No lock held.
+  virtual void make_read_only() noexcept {}
+
   // The last mount on the directory `path`, in any namespace, has gone: it may be removed now. Called with no lock
   // held, before the filesystems unmounted by the same call are released. Must not call into the tree.
   virtual void mountpoint_dropped(std::string_view /*path*/) noexcept {}
