@@ -26,6 +26,7 @@ struct VerbName {
 inline constexpr std::array kHeavyVerbs = {
     VerbName{"bench", "measure unmounting, side by side"},
     VerbName{"doctor", "why unmounting is slow or dangerous here"},
+    VerbName{"tree", "run a script of mount operations, in the tree or on the kernel"},
     VerbName{"wait", "wait until a filesystem is gone and its device free"},
     VerbName{"who", "show who holds a mount, a filesystem or a device"},
 };

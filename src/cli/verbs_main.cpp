@@ -6,6 +6,7 @@
 
 #include "cli/bench/run.h"
 #include "cli/doctor/run.h"
+#include "cli/tree/run.h"
 #include "cli/verbs.h"
 #include "cli/who/run.h"
 
@@ -18,6 +19,7 @@ namespace {
 constexpr std::array<RunVerb, kHeavyVerbs.size()> kFunctions = {
     run_bench,
     run_doctor,
+    run_tree,
     run_wait,
     run_who,
 };

@@ -134,11 +134,7 @@ Result<void> attach_recursive(NamespaceLock& lock, Mount* source, Mount* destina
     Mount* const there = core.table.find(copy->up(), copy->on());
     commit(core, copy);
     if (there == nullptr) continue;
-    // What hid the place goes on hiding it; the new one is under it, and locked in its stead.
-    if (there->has(mount_flag::kLocked)) {
-      copy->raise(mount_flag::kLocked);
-      there->lower(mount_flag::kLocked);
-    }
+    // What hid the place goes on hiding it, and stays locked if it was; the new one is under it.
     change_mountpoint(lock, there, topmost(copy), top_root);
   }
   return {};

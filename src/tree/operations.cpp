@@ -113,8 +113,8 @@ enum class Where : std::uint8_t { kOnTop, kBeneath };
     if (!found) return std::unexpected(found.error());
     target = *found;
   } else {
-    if (to.mount->in() == nullptr) return refuse(ENOENT, "the target is detached");
     if (!to.at_root()) return refuse(EINVAL, "the target is not the root of a mount");
+    if (to.mount->in() == nullptr) return refuse(ENOENT, "the target is detached");
     cover = topmost(to.mount);
     if (!cover->has_parent()) return refuse(EINVAL, "the target has no parent");
     target = {.mount = cover->up(), .place = cover->on(), .directory = cover->on()->kind == FileKind::kDirectory};

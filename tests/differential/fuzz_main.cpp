@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// unmoor-fuzz [-n OPERATIONS] [-s FIRST_SEED] [-j JOBS] [-l]: random mount operations on the kernel and on the tree, until
-// OPERATIONS have been compared. A difference is cut down and printed as a script. The last line is
-// `N operations, D divergences`; exit code 1 if D > 0.
+// unmoor-fuzz [-n OPERATIONS] [-s FIRST_SEED] [-j JOBS] [-l]: random mount operations on the kernel and on the tree,
+// until OPERATIONS have been compared. A difference is cut down and printed as a script. The last line is `N
+// operations, D divergences`; exit code 1 if D > 0.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -75,9 +75,9 @@ int make(mt::MountNamespace& ns, std::string_view path, mt::FileKind kind) {
 
 mt::Result<mt::AttributeChange> change_of(const AttributeBits& bits) {
   constexpr std::pair<std::uint64_t, mt::Attribute> kPairs[] = {
-      {MOUNT_ATTR_RDONLY, mt::Attribute::kReadOnly},        {MOUNT_ATTR_NOSUID, mt::Attribute::kNoSuid},
-      {MOUNT_ATTR_NODEV, mt::Attribute::kNoDev},            {MOUNT_ATTR_NOEXEC, mt::Attribute::kNoExec},
-      {MOUNT_ATTR_NODIRATIME, mt::Attribute::kNoDirAtime},  {MOUNT_ATTR_NOSYMFOLLOW, mt::Attribute::kNoSymFollow},
+      {MOUNT_ATTR_RDONLY, mt::Attribute::kReadOnly},       {MOUNT_ATTR_NOSUID, mt::Attribute::kNoSuid},
+      {MOUNT_ATTR_NODEV, mt::Attribute::kNoDev},           {MOUNT_ATTR_NOEXEC, mt::Attribute::kNoExec},
+      {MOUNT_ATTR_NODIRATIME, mt::Attribute::kNoDirAtime}, {MOUNT_ATTR_NOSYMFOLLOW, mt::Attribute::kNoSymFollow},
   };
   mt::AttributeChange change;
   for (const auto& [bit, attribute] : kPairs) {
