@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tree/release_pool.h"
 
+#include <algorithm>
 #include <chrono>
 #include <pthread.h>
 #include <thread>
@@ -15,6 +16,9 @@ namespace {
 // How long a shutdown may take before others are taken off its hands. A worker that blocks costs the next one this long
 // at most, and each stall doubles the number of workers that come to help.
 constexpr std::chrono::milliseconds kPatience{1};
+
+// No worker calls more than this many at once: enough to meet a thousand dead servers in a few rounds.
+constexpr std::size_t kMostHelpers = 64;
 
 // Set on a pool thread that dropped the core's last reference: it destroys the core when it has left it.
 thread_local Core* orphan = nullptr;
@@ -266,9 +270,11 @@ void ReleasePool::run_worker() {
     if (next_job() != nullptr) {
       for (std::size_t i = 0; i < helpers; ++i)
         static_cast<void>(call_worker());
-      helpers *= 2;
+      helpers = std::min(2 * helpers, kMostHelpers);
     }
+    const auto begun = std::chrono::steady_clock::now();
     work_on(*job, superblock);
+    if (std::chrono::steady_clock::now() - begun < kPatience) helpers = 1;
     done_.notify_all();
   }
 }
