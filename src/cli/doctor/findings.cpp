@@ -75,10 +75,11 @@ void expedited_in_vain(const Facts& facts, std::vector<Finding>& findings) {
   if (facts.system.rcu_expedited.value_or(0) == 0 && !parameter_given(facts, "rcupdate.rcu_expedited")) return;
   findings.push_back({"expedited-in-vain", "rcu_expedited is set and does nothing.",
                       facts.system.preempt_rt ? "rcu_normal wins over rcu_expedited, and a PREEMPT_RT kernel sets "
-                                                "rcu_normal after it has booted, whatever "
-                                                "rcupdate.rcu_normal_after_boot says (there it is no parameter)."
+                                                "rcu_normal once it has booted, unless the boot "
+                                                "parameter rcupdate.rcu_normal_after_boot=0 forbids it; only kernels "
+                                                "built with NO_HZ_FULL know that parameter."
                                               : "rcu_normal wins over rcu_expedited.",
-                      "remove the setting, or write 0 to /sys/kernel/rcu_normal as well", "as above"});
+                      "remove the setting, or make it count: echo 0 >/sys/kernel/rcu_normal", "as above"});
 }
 
 void stuck_fuse(const Facts& facts, std::vector<Finding>& findings) {
