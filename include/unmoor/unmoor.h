@@ -70,6 +70,56 @@ UNMOOR_API int unmoor_detach_with(const char* target, int flags, const struct un
  */
 UNMOOR_API void unmoor_reap(void);
 
+/* What a holder stands in the way of. */
+enum unmoor_prevents {
+  UNMOOR_PREVENTS_UNMOUNT = 0,  /* umount2(2) of the mount fails with EBUSY */
+  UNMOOR_PREVENTS_SHUTDOWN = 1, /* the mount can go, its filesystem stays alive */
+  UNMOOR_PREVENTS_DEVICE = 2    /* the filesystem can go, its device stays in use */
+};
+
+/* Made by the library, for the time of one call of the function below. No string is NULL; empty: unknown, or none. */
+struct unmoor_holder {
+  uint32_t size;     /* sizeof(struct unmoor_holder), as the library knows it */
+  uint32_t prevents; /* enum unmoor_prevents */
+  uint32_t certain;  /* 0: may hold it; the kernel does not tell enough */
+  uint32_t uid;
+  int32_t pid; /* 0: no process */
+  int32_t tid; /* of a thread that holds it by itself; 0: the whole process */
+  int32_t descriptor; /* -1: none */
+  int32_t deleted;    /* 1: the file has no name any more */
+  uint64_t mount_id;  /* as in the mount table; 0: unknown */
+  uint64_t mount_namespace; /* inode number of its nsfs file; 0: the caller's, or unknown */
+  const char* kind;         /* a stable word, e.g. "descriptor", "loop", "namespace" */
+  const char* command;
+  const char* user;
+  const char* unit;
+  const char* container;
+  const char* path;
+  const char* detail;
+  const char* release; /* a shell command that would free it */
+};
+
+/* Not 0: no more holders, please. */
+typedef int (*unmoor_holder_function)(const struct unmoor_holder* holder, void* data);
+
+#define UNMOOR_HOLDERS_FILESYSTEM 1u /* `target` is any path: the whole filesystem it is on */
+
+/*
+ * Calls `found` with every holder of `target`: a mount point, a block device, or a mount id in decimal; what has to be
+ * freed first comes first. Ends within about two seconds also when processes or servers are stuck. It starts threads
+ * of its own; one that is stuck in the kernel may still be there when it returns. Errors: EINVAL (not such a target, or
+ * an unknown flag), ENOENT, ENOMEM, EAGAIN.
+ */
+UNMOOR_API int unmoor_holders(const char* target, uint32_t flags, unmoor_holder_function found, void* data);
+
+/*
+ * Waits until the filesystem of `target` (as above) has shut down and its device can be opened exclusively; for a mount
+ * that was detached before, the mount id finds it as long as somebody holds it, and one that nobody refers to is gone.
+ * `timeout` is in milliseconds; negative: as long as it takes. Errors: ETIMEDOUT; EBUSY (still mounted somewhere, at
+ * once without a timeout, else when the time is over); EINVAL, ENOENT, ENOMEM, EAGAIN.
+ */
+UNMOOR_API int unmoor_wait_gone(const char* target, int timeout);
+
 #ifdef __cplusplus
 }
 #endif
