@@ -31,6 +31,7 @@ struct Bench {
   std::function<std::vector<Planned>(const std::string& unmoor)> (*set_up)(CLI::App& command);
 };
 
+[[nodiscard]] std::function<std::vector<Planned>(const std::string& unmoor)> set_up_exec(CLI::App& command);
 [[nodiscard]] std::function<std::vector<Planned>(const std::string& unmoor)> set_up_umount(CLI::App& command);
 
 }  // namespace unmoor::cli::bench

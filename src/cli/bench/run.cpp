@@ -31,6 +31,7 @@ using measure::MountNamespace;
 using measure::RcuGuard;
 
 constexpr std::array kBenches = {
+    Bench{"exec", "container runtimes, alone and under unmoor exec", bench::set_up_exec},
     Bench{"umount", "whole umount commands, util-linux's beside ours", bench::set_up_umount},
 };
 
