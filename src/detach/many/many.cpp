@@ -24,8 +24,11 @@ using kernel::MountEntry;
 // Concurrent grace periods are shared by the kernel, so with normal ones every call in flight is nearly free: 200
 // tmpfs on two CPUs took 2.4 s one by one and 0.03 s at once. More threads than this cost more than they save.
 constexpr unsigned kJobsUnderNormalGracePeriods = 256;
-// With expedited ones a call takes microseconds of CPU, unless a filesystem has to write to its device.
+// With expedited ones a call takes microseconds, unless a filesystem has to write to its device. A long list still
+// gains from a few at once, and does not fall to one normal grace period each when somebody turns the knob meanwhile.
 constexpr unsigned kJobsForDevices = 16;
+constexpr unsigned kJobsForLongLists = 8;
+constexpr std::size_t kLongList = 64;
 constexpr std::chrono::milliseconds kProgressInterval{100};
 
 bool has_device(const MountEntry& entry) {
@@ -43,7 +46,7 @@ unsigned jobs_that_pay(const kernel::SystemCalls& calls, MountList list, unsigne
     for (const MountEntry* const entry : list) {
       if (has_device(*entry)) devices.insert((std::uint64_t{entry->device.major} << 32) | entry->device.minor);
     }
-    pays = std::clamp<std::size_t>(devices.size(), 1, kJobsForDevices);
+    pays = std::clamp<std::size_t>(devices.size(), list.size() >= kLongList ? kJobsForLongLists : 1, kJobsForDevices);
   }
   return static_cast<unsigned>(std::min(pays, list.size()));
 }
