@@ -100,7 +100,8 @@ class Broker {
       waiting.push_back({work.reply ? work.table.get() : -1, POLLPRI, 0});
     }
     keeper_.add_to(waiting);
-    if (calls_.call(SYS_poll, SystemCalls::pointer(waiting.data()), static_cast<long>(waiting.size()), -1) < 0) return;
+    if (calls_.call(SYS_ppoll, SystemCalls::pointer(waiting.data()), static_cast<long>(waiting.size()), 0, 0, 0) < 0)
+      return;
 
     // Each handler sees the entries made above for the containers as they were then.
     const pollfd* event = waiting.data();

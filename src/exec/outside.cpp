@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "exec/outside.h"
 
+#include <ctime>
 #include <string>
 
 #include "exec/capability.h"
@@ -31,8 +32,10 @@ void Outside::refresh() {
   const bool first = tables_.empty();
   for (std::size_t i = 0; i < events_.size(); ++i) {
     pollfd event{events_[i].get(), POLLPRI, 0};
+    const timespec at_once{};
     const bool changed =
-        calls_->call(SYS_poll, SystemCalls::pointer(&event), 1, 0) > 0 && (event.revents & POLLPRI) != 0;
+        calls_->call(SYS_ppoll, SystemCalls::pointer(&event), 1, SystemCalls::pointer(&at_once), 0, 0) > 0 &&
+        (event.revents & POLLPRI) != 0;
     if (!first && !changed) continue;
     static_cast<void>(calls_->call(SYS_lseek, events_[i].get(), 0, SEEK_SET));
     auto table = MountTable::read(*calls_, events_[i].get());
