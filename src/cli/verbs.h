@@ -15,7 +15,7 @@ namespace unmoor::cli {
 using RunVerb = int (*)(int argc, char** argv);
 
 // The path of `unmoor`, for a heavy verb that runs it. Set before any verb runs; only in `unmoor-verbs`.
-extern const char* unmoor_program;
+inline const char* unmoor_program = nullptr;
 
 struct VerbName {
   const char* name;

@@ -11,9 +11,6 @@
 #include "cli/who/run.h"
 
 namespace unmoor::cli {
-
-const char* unmoor_program = nullptr;
-
 namespace {
 
 constexpr std::array<RunVerb, kHeavyVerbs.size()> kFunctions = {

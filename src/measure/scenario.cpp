@@ -6,13 +6,18 @@
 namespace unmoor::measure {
 namespace {
 
-Result<double> run_once(const Side& side) {
+Result<double> prepare_and_run(const Side& side) {
   if (side.prepare) {
     if (const Result<void> prepared = side.prepare(); !prepared) return std::unexpected(prepared.error());
   }
-  const Result<double> seconds = side.run();
+  return side.run();
+}
+
+Result<double> run_once(const Side& side) {
+  const Result<double> seconds = prepare_and_run(side);
   if (side.clean_up) {
-    if (const Result<void> cleaned = side.clean_up(); seconds && !cleaned) return std::unexpected(cleaned.error());
+    const Result<void> cleaned = side.clean_up();
+    if (seconds && !cleaned) return std::unexpected(cleaned.error());
   }
   return seconds;
 }

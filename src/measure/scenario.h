@@ -23,7 +23,7 @@ struct Side {
   Role role = Role::kContender;
   std::function<Result<void>()> prepare;  // before each run; may be empty
   std::function<Result<double>()> run;
-  std::function<Result<void>()> clean_up;  // after each run, back to where prepare started; may be empty
+  std::function<Result<void>()> clean_up;  // after each, also after a failed one; may be empty
 };
 
 struct Scenario {

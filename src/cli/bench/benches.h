@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "measure/scenario.h"
 #include "measure/scratch.h"
+
+namespace CLI {
+class App;
+}
 
 namespace unmoor::cli::bench {
 

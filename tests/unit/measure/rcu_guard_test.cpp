@@ -63,7 +63,8 @@ Child owner_that(const FakeKnobs& knobs, Rest rest) {
   return Child([&knobs, rest](const std::function<void()>& ready) {
     const rlimit no_core{0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
-    const Result<RcuGuard> guard = RcuGuard::set(normal_on(knobs));
+    // An owner that was killed just before keeps the lock until its guardian has ended.
+    const Result<RcuGuard> guard = RcuGuard::set(normal_on(knobs, 10s));
     if (!guard) return 99;
     ready();
     return rest();
