@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Filesystems that are held through another mount namespace: free at return, whoever detached the last copy.
+#include <vector>
+
+#include "kernel/detach/device_under_grace.h"
+#include "support/child.h"
+
+namespace unmoor::test {
+namespace {
+
+using detach::Caller;
+using detach::Defer;
+
+class DetachNamespaces : public UnderGracePeriods {};
+
+TEST_P(DetachNamespaces, TheDeviceInANamespaceThatOnlyTheTargetHeldIsFree) {
+  if (!make_device()) GTEST_SKIP() << "needs a loop device and mkfs.ext4";
+  close(open("ns", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  for (int round = 0; round < detach_rounds(); ++round) {
+    {
+      Child child([&](const std::function<void()>& ready) {
+        if (unshare(CLONE_NEWNS) != 0 || !mount_device("m")) return 1;
+        ready();
+        pause();
+        return 0;
+      });
+      ASSERT_TRUE(child.ready());
+      const std::string link = "/proc/" + std::to_string(child.pid()) + "/ns/mnt";
+      ASSERT_EQ(mount(link.c_str(), "ns", nullptr, MS_BIND, nullptr), 0) << errno;
+    }
+    ASSERT_FALSE(is_free()) << "the bind mount keeps the namespace";
+    ASSERT_TRUE(let_go("ns", Defer::kAuto, round % 2 == 0 ? Caller::kProgram : Caller::kLibrary));
+    EXPECT_TRUE(is_free()) << "round " << round;
+  }
+}
+
+TEST_P(DetachNamespaces, CopiesInTwoNamespacesDetachedAtOnce) {
+  if (!make_device()) GTEST_SKIP() << "needs a loop device and mkfs.ext4";
+  for (const Defer defer : {Defer::kAuto, Defer::kElsewhere}) {
+    for (int round = 0; round < detach_rounds(); ++round) {
+      ASSERT_TRUE(mount_device("a"));
+      int start[2];
+      int done[2];
+      int end[2];
+      ASSERT_TRUE(pipe2(start, O_CLOEXEC) == 0 && pipe2(done, O_CLOEXEC) == 0 && pipe2(end, O_CLOEXEC) == 0);
+      std::vector<pid_t> children;
+      for (const bool own : {false, true}) {
+        const pid_t child = fork();
+        if (child == 0) {
+          close(start[1]);
+          close(end[1]);
+          char byte = own && unshare(CLONE_NEWNS) != 0 ? 'n' : 'r';
+          static_cast<void>(!write(done[1], &byte, 1));
+          static_cast<void>(!read(start[0], &byte, 1));
+          byte = let_go("a", defer, Caller::kLibrary) ? 'y' : 'n';
+          static_cast<void>(!write(done[1], &byte, 1));
+          static_cast<void>(!read(end[0], &byte, 1));
+          _exit(0);
+        }
+        children.push_back(child);
+      }
+      std::string answers;
+      char byte = 0;
+      while (answers.size() < 2 && read(done[0], &byte, 1) == 1)
+        answers += byte;
+      close(start[1]);
+      while (answers.size() < 4 && read(done[0], &byte, 1) == 1)
+        answers += byte;
+      const bool free_at_return = is_free();  // both callers, and the second namespace, are still there
+      close(end[1]);
+      for (const pid_t child : children)
+        waitpid(child, nullptr, 0);
+      for (const int fd : {start[0], done[0], done[1], end[0]})
+        close(fd);
+      ASSERT_EQ(answers, "rryy");
+      EXPECT_TRUE(free_at_return) << "round " << round << " policy " << static_cast<int>(defer);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(GracePeriods, DetachNamespaces, testing::Values(0, 1),
+                         [](const auto& normal) { return normal.param == 1 ? "Normal" : "Expedited"; });
+
+}  // namespace
+}  // namespace unmoor::test
