@@ -47,9 +47,10 @@ inline constexpr std::uint32_t kLocked = 1U << 13;      // cannot be parted from
 inline constexpr std::uint32_t kUmount = 1U << 14;      // leaving, or gone from, its namespace
 inline constexpr std::uint32_t kSyncUmount = 1U << 15;  // by an umounter who promised that it is shut down at return
 inline constexpr std::uint32_t kDoomed = 1U << 16;      // released: nobody gets a reference any more
+inline constexpr std::uint32_t kLast = 1U << 18;        // m: its release shuts the filesystem down
 inline constexpr std::uint32_t kDeferred = 1U << 17;    // m: the tree's reference is the pool's to drop
 // What a clone does not inherit.
-inline constexpr std::uint32_t kInternal = kLocked | kUmount | kSyncUmount | kDoomed | kDeferred;
+inline constexpr std::uint32_t kInternal = kLocked | kUmount | kSyncUmount | kDoomed | kDeferred | kLast;
 }  // namespace mount_flag
 
 // Mount::marks, N.

@@ -139,6 +139,7 @@ void doom(Core& core, Mount* mount, Doomed& doomed) {
       core.mount_lock.sequence.fetch_add(1, std::memory_order_seq_cst);
     }
     if (--m->superblock->active == 0) {
+      m->raise(mount_flag::kLast);
       m->superblock->last = m;  // stays in sight until its shutdown() has returned
     } else {
       core.by_id.remove(m);
@@ -157,7 +158,7 @@ void dispose(Core& core, List<Mount, WorkTag>& mounts, List<Superblock, Shutdown
   Retired* last = nullptr;
   std::size_t freed = 0;
   while (Mount* const mount = mounts.pop_front()) {
-    if (mount->superblock->last == mount) {
+    if (mount->has(mount_flag::kLast)) {
       jobs.push_back(mount->superblock);
       continue;
     }

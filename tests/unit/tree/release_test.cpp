@@ -346,6 +346,20 @@ TEST_F(DeferredTest, OneSlowShutdownInThePoolDelaysNoOther) {
   gone(slow);
 }
 
+// The worker called for twice as many helpers with each shutdown, although nothing stalled: 2^64 of them in the end.
+TEST_F(DeferredTest, APoolThatGetsOnWithItsWorkCallsForNoMoreHelpers) {
+  const Fs top = mount("/a");
+  std::vector<Fs> all;
+  for (int i = 0; i < 200; ++i) {
+    top->add("/m" + std::to_string(i));
+    all.push_back(mount("/a/m" + std::to_string(i)));
+  }
+  EXPECT_EQ(code(ns.umount("/a", UmountFlags::kDetach)), 0);
+  gone(top);
+  for (const Fs& fs : all)
+    EXPECT_EQ(fs->shutdowns, 1);
+}
+
 TEST_F(OnDemandTest, MountpointsAreDroppedBeforeTheReleases) {
   const Fs fs = mount("/a");
   fs->on_shutdown = [&] { EXPECT_THAT(root->dropped(), testing::Contains("/a")); };
