@@ -18,8 +18,8 @@ namespace unmoor::test {
 
 class MemoryFilesystem : public tree::Filesystem {
  public:
-  MemoryFilesystem() = default;
-  explicit MemoryFilesystem(std::initializer_list<const char*> directories) {
+  MemoryFilesystem() { dropped_.reserve(1024); }  // so that hearing of one needs no memory
+  explicit MemoryFilesystem(std::initializer_list<const char*> directories) : MemoryFilesystem() {
     for (const char* const path : directories)
       add(path);
   }
