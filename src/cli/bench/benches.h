@@ -35,5 +35,6 @@ struct Bench {
 
 [[nodiscard]] std::function<std::vector<Planned>(const std::string& unmoor)> set_up_exec(CLI::App& command);
 [[nodiscard]] std::function<std::vector<Planned>(const std::string& unmoor)> set_up_umount(CLI::App& command);
+[[nodiscard]] std::function<std::vector<Planned>(const std::string& unmoor)> set_up_tree(CLI::App& command);
 
 }  // namespace unmoor::cli::bench

@@ -32,6 +32,7 @@ using measure::RcuGuard;
 
 constexpr std::array kBenches = {
     Bench{"exec", "container runtimes, alone and under unmoor exec", bench::set_up_exec},
+    Bench{"tree", "the tree's umount, by release policy", bench::set_up_tree},
     Bench{"umount", "whole umount commands, util-linux's beside ours", bench::set_up_umount},
 };
 
