@@ -146,8 +146,8 @@ TEST_F(Wait, NeverEndsEarlyAndNeverStays) {
   for (int round = 0; round < rounds; ++round) {
     ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
     const int held = open("X", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    Result<SuperblockWatch> watch = SuperblockWatch::arm(calls(), "X");
-    ASSERT_TRUE(watch);
+    Result<SuperblockWatch> watch = SuperblockWatch::arm(calls(), "X", milliseconds(10000));
+    ASSERT_TRUE(watch) << watch.error().doing << ": errno " << watch.error().code << ", round " << round;
     ASSERT_EQ(umount2("X", MNT_DETACH), 0);
     ASSERT_FALSE(watch->fired_by(calls(), Clock::now())) << "early, round " << round;
     std::thread releaser([&] { close(held); });
