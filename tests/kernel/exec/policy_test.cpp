@@ -34,10 +34,10 @@ std::string report_of(const Words& command, const std::string& options, int expe
   if (!options.empty()) with.push_back(options);
   const Ran ran = run(under_exec(command, with));
   EXPECT_EQ(ran.status, expected) << ran.out;
-  // The broker writes its last lines after the program has ended.
+  // The broker writes its last lines after the program has ended, and a worker its own when the grace period is over.
   for (int i = 0; i < 100; ++i) {
     const std::string text = shell("cat report").out;
-    if (text.find("let go") != std::string::npos) return text;
+    if (text.find("let go") != std::string::npos && text.find("deferred") != std::string::npos) return text;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return shell("cat report").out;
