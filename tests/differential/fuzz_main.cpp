@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// unmoor-fuzz [-n OPERATIONS] [-s FIRST_SEED] [-j JOBS] [-l]: random mount operations on the kernel and on the tree,
-// until OPERATIONS have been compared. A difference is cut down and printed as a script. The last line is `N
+// unmoor-fuzz [-n OPERATIONS] [-s FIRST_SEED] [-j JOBS] [-l] [-1]: random mount operations on the kernel and on the
+// tree, until OPERATIONS have been compared. A difference is cut down and printed as a script. The last line is `N
 // operations, D divergences`; exit code 1 if D > 0.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <poll.h>
 #include <string>
 #include <sys/wait.h>
@@ -27,6 +28,7 @@ struct Options {
   std::uint64_t first_seed = 1;
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   ListEvery every = ListEvery::kFourthStep;
+  bool first_only = false;
 };
 
 // What a job tells the parent, one line of text in a pipe each.
@@ -58,6 +60,10 @@ void run_job(const Options& options, unsigned job, int out) {
     done += comparison->compared;
     if (comparison->divergence) {
       report.diverged = 1;
+      if (options.first_only) {
+        static_cast<void>(::write(out, &report, sizeof report));
+        return;
+      }
       Script prefix(script.begin(), script.begin() + static_cast<std::ptrdiff_t>(comparison->divergence->step) + 1);
       const Result<Script> small = shrink(kernel, tree, prefix);
       const Script& shown = small ? *small : prefix;
@@ -73,6 +79,10 @@ void run_job(const Options& options, unsigned job, int out) {
 }
 
 int run(const Options& options) {
+  if (const Result<cli::tree::KernelRunner> kernel = cli::tree::KernelRunner::start(); !kernel) {
+    std::fprintf(stderr, "unmoor-fuzz: no private mount namespaces here: %s\n", std::strerror(kernel.error().code));
+    return 77;
+  }
   int pipe_fds[2];
   if (::pipe(pipe_fds) != 0) return 2;
   std::vector<pid_t> jobs;
@@ -120,7 +130,7 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   unmoor::differential::Options options;
-  for (int option = 0; (option = ::getopt(argc, argv, "n:s:j:l")) != -1;) {
+  for (int option = 0; (option = ::getopt(argc, argv, "n:s:j:l1")) != -1;) {
     switch (option) {
       case 'n':
         options.operations = std::strtoull(optarg, nullptr, 10);
@@ -134,9 +144,13 @@ int main(int argc, char** argv) {
       case 'l':
         options.every = unmoor::differential::ListEvery::kStep;
         break;
+      case '1':
+        options.first_only = true;
+        break;
       default:
-        std::fputs("usage: unmoor-fuzz [-n OPERATIONS] [-s FIRST_SEED] [-j JOBS] [-l (compare mounts at each step)]\n",
-                   stderr);
+        std::fputs(
+            "usage: unmoor-fuzz [-n OPERATIONS] [-s FIRST_SEED] [-j JOBS] [-l (compare mounts at each step)] [-1]\n",
+            stderr);
         return 2;
     }
   }

@@ -40,8 +40,16 @@ constexpr std::array kWeights{
 
 constexpr std::array<const char*, 3> kNames{"a", "b", "c"};
 constexpr std::array<const char*, 8> kOddPaths{"/", "/..", "/a/..", "/none", "/a/none/x", "/f", "/f/x", "/a//b/."};
-constexpr std::array<const char*, 8> kAttributes{
-    "ro", "rw", "nosuid,nodev", "noexec", "noatime", "strictatime,nodiratime", "relatime,exec", "ro,nosuid,noatime"};
+constexpr std::array<const char*, 10> kAttributes{"ro",
+                                                  "rw",
+                                                  "suid,dev",
+                                                  "exec,diratime",
+                                                  "nosuid,nodev",
+                                                  "noexec",
+                                                  "noatime",
+                                                  "strictatime,nodiratime",
+                                                  "relatime,exec",
+                                                  "ro,nosuid,noatime"};
 struct FlagWeight {
   int flags;
   unsigned weight;
@@ -56,6 +64,7 @@ class Generator {
   Script run() {
     for (const char* name : kNames)
       add_directory(std::string("/") + name);
+    if (chance(40)) scaffold();
     while (script_.size() < bounds_.operations)
       step();
     return std::move(script_);
@@ -123,6 +132,48 @@ class Generator {
     operation.line = static_cast<int>(script_.size()) + 1;
     if (operation.ns.empty()) operation.ns = namespaces_[0];
     script_.push_back(std::move(operation));
+  }
+
+  // A shared tree of two levels with a copy that receives from it: what random operations alone rarely build, and where
+  // the rules of propagation and of locked mounts meet.
+  void scaffold() {
+    const std::string top = std::string("/") + any(kNames);
+    simple(Verb::kMount, top, "fs" + std::to_string(++filesystems_));
+    for (const char* name : kNames)
+      add_directory(top + "/" + name);
+    simple(Verb::kShared, chance(50) ? top : "/", {}, true);
+    for (int i = 0; i < 2; ++i) {
+      const std::string inner = top + "/" + any(kNames);
+      simple(Verb::kMount, inner, "fs" + std::to_string(++filesystems_));
+      add_directory(inner + "/" + any(kNames));
+    }
+    set_attributes(namespaces_[0], top);
+    Operation copy;
+    copy.verb = Verb::kCopyNamespace;
+    copy.name = "n" + std::to_string(namespaces_.size());
+    copy.source = namespaces_[0];
+    copy.less_privileged = chance(60);
+    namespaces_.push_back(copy.name);
+    emit(std::move(copy));
+    if (chance(50)) set_attributes(namespaces_.back(), top);
+  }
+
+  void set_attributes(const std::string& ns, const std::string& target) {
+    Operation operation;
+    operation.verb = Verb::kSetAttributes;
+    operation.ns = ns;
+    operation.target = target;
+    operation.attributes = *cli::tree::parse_attributes(any(kAttributes));
+    emit(std::move(operation));
+  }
+
+  void simple(Verb verb, std::string target, std::string name, bool recursive = false) {
+    Operation operation;
+    operation.verb = verb;
+    operation.target = std::move(target);
+    operation.name = std::move(name);
+    operation.recursive = recursive;
+    emit(std::move(operation));
   }
 
   void step() {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -24,13 +25,16 @@ std::string place(unsigned number) {
   return "/" + std::to_string(number % kDirectories);
 }
 
+// Filesystems that have not been destroyed; shared, for those that a lost mount leaves behind.
+using Alive = std::shared_ptr<std::atomic<int>>;
+
 // Directories /0 to /5 at two levels. Counts what happens to it.
 class CountedFilesystem : public Filesystem {
  public:
-  explicit CountedFilesystem(std::atomic<int>& alive) : alive_(alive) { ++alive_; }
+  explicit CountedFilesystem(Alive alive) : alive_(std::move(alive)) { ++*alive_; }
   ~CountedFilesystem() override {
     EXPECT_EQ(shutdowns_, 1);
-    --alive_;
+    --*alive_;
   }
   [[nodiscard]] FileKind kind(std::string_view path) const noexcept override {
     const bool directory = path == "/" || ((path.size() == 2 || path.size() == 4) && path[0] == '/');
@@ -44,7 +48,7 @@ class CountedFilesystem : public Filesystem {
   std::atomic<int> pins{0};
 
  private:
-  std::atomic<int>& alive_;
+  const Alive alive_;
   std::atomic<int> shutdowns_{0};
 };
 
@@ -59,7 +63,7 @@ struct Outcome {
 };
 
 Outcome stress(ReleasePolicy policy, Propagation propagation, std::chrono::milliseconds time) {
-  std::atomic<int> alive{0};
+  const Alive alive = std::make_shared<std::atomic<int>>(0);
   Outcome outcome;
   {
     UniverseOptions options;
@@ -131,10 +135,10 @@ Outcome stress(ReleasePolicy policy, Propagation propagation, std::chrono::milli
     outcome.detached = outcome.stats.detached;
   }
   // The last thread of the pool may be the one that takes the universe down.
-  const auto limit = std::chrono::steady_clock::now() + (policy == ReleasePolicy::kSkipWait ? 100ms : 10s);
-  while (alive != 0 && std::chrono::steady_clock::now() < limit)
+  const auto limit = std::chrono::steady_clock::now() + (policy == ReleasePolicy::kSkipWait ? 100ms : 60s);
+  while (*alive != 0 && std::chrono::steady_clock::now() < limit)
     std::this_thread::sleep_for(1ms);
-  outcome.alive = alive;
+  outcome.alive = *alive;
   return outcome;
 }
 
@@ -161,7 +165,7 @@ std::string name_of(const testing::TestParamInfo<std::tuple<ReleasePolicy, Propa
 // Jan Kara's trace against RFC v3, made likely: holders that let go while lazy unmounts run. The same storm leaves
 // nothing behind with OnDemand.
 int lost_in_a_storm_of_holders(ReleasePolicy policy) {
-  std::atomic<int> alive{0};
+  const Alive alive = std::make_shared<std::atomic<int>>(0);
   std::uint64_t lost = 0;
   {
     UniverseOptions options;
