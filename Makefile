@@ -5,9 +5,11 @@ CPUS ?= 2
 KERNELS ?= 6.1-rt 6.12-rt 6.1
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
+N ?= 100000
+SEED ?= 1
 
 .DEFAULT_GOAL := all
-.PHONY: help all check check-long model vm-check lint format install clean
+.PHONY: help all check check-long fuzz model vm-check lint format install clean
 
 help:         ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -20,6 +22,9 @@ check:        ## build and run every test, here and on PREEMPT_RT kernels in QEM
 
 check-long:   ## the same with every count in full
 	@UNMOOR_LONG=1 scripts/check.sh
+
+fuzz:         ## compare N random mount operations in the tree and on this kernel, from SEED on (docs/propagation.md)
+	@scripts/build.sh release test && build/release/tests/differential/unmoor-fuzz -n $(N) -s $(SEED) -j $$((2 * $(JOBS)))
 
 model:        ## let Spin visit every interleaving of the models of the unlock path (docs/model.md)
 	@model/check.sh
