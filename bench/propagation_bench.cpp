@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// One mount and one unmount that propagate to N peers: the cost must be linear in N.
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <benchmark/benchmark.h>
+
+#include "bench/fixture.h"
+
+namespace unmoor::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// "/p" and its binds: `peers` mounts in one peer group.
+Tree make_peers(std::int64_t peers) {
+  Tree tree({.mount_max = 1000000});
+  must(tree.ns.mount(std::make_shared<Directories>(), "fs", "/p"));
+  must(tree.ns.change_propagation("/p", tree::Propagation::kShared));
+  for (std::int64_t i = 1; i < peers; ++i)
+    must(tree.ns.bind("/p", "/m" + std::to_string(i)));
+  return tree;
+}
+
+enum class Timed : std::uint8_t { kAttach, kUmount };
+
+template <Timed kTimed>
+void propagate(benchmark::State& state) {
+  Tree tree = make_peers(state.range(0));
+  for (auto _ : state) {
+    auto start = Clock::now();
+    must(tree.ns.mount(std::make_shared<Directories>(), "x", "/p/x"));
+    if (kTimed == Timed::kAttach) state.SetIterationTime(std::chrono::duration<double>(Clock::now() - start).count());
+    start = Clock::now();
+    must(tree.ns.umount("/p/x"));
+    if (kTimed == Timed::kUmount) state.SetIterationTime(std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(propagate<Timed::kAttach>)->Name("propagate_attach")->Arg(10000)->Arg(20000)->UseManualTime()->Iterations(7);
+BENCHMARK(propagate<Timed::kUmount>)->Name("propagate_umount")->Arg(10000)->Arg(20000)->UseManualTime()->Iterations(7);
+
+}  // namespace
+}  // namespace unmoor::bench
