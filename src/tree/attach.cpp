@@ -64,15 +64,19 @@ void lock_tree(Mount* top) {
 
 namespace {
 
-// The tree becomes part of its parent's namespace and visible.
-void commit(Core& core, Mount* top) {
+// The tree becomes part of its parent's namespace.
+void join(Mount* top) {
   Ns* const ns = top->up()->in();
-  if (!List<Mount, NsTag>::contains(top)) {
-    for (Mount* m = top; m != nullptr; m = next_in_tree(m, top))
-      ns->add(m);
-    ns->mount_count += ns->pending_count;
-    ns->pending_count = 0;
-  }
+  if (List<Mount, NsTag>::contains(top)) return;
+  for (Mount* m = top; m != nullptr; m = next_in_tree(m, top))
+    ns->add(m);
+  ns->mount_count += ns->pending_count;
+  ns->pending_count = 0;
+}
+
+// And visible.
+void show(Core& core, Mount* top) {
+  Ns* const ns = top->up()->in();
   make_visible(core, top);
   ns->event.fetch_add(1, std::memory_order_relaxed);
 }
@@ -129,10 +133,14 @@ Result<void> attach_recursive(NamespaceLock& lock, Mount* source, Mount* destina
   }
   set_mountpoint(source, destination, place);
   copies.push_front(source);
+  // In the order in which they were made, so that each goes to the end of its namespace's list. The source was first.
+  join(source);
+  for (Mount* copy = copies.back(); copy != source; copy = copies.previous(copy))
+    join(copy);
   while (Mount* const copy = copies.pop_front()) {
     if (copy->up()->in()->owner != owner) lock_tree(copy);
     Mount* const there = core.table.find(copy->up(), copy->on());
-    commit(core, copy);
+    show(core, copy);
     if (there == nullptr) continue;
     // What hid the place goes on hiding it, and stays locked if it was; the new one is under it.
     change_mountpoint(lock, there, topmost(copy), top_root);

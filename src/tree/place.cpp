@@ -72,6 +72,23 @@ bool PlaceTable::put(Place* place) {
     if (place->references.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel)) return false;
   }
   MutexLock lock(mutex_);
+  return put_locked(place);
+}
+
+PlaceTable::Chain PlaceTable::put(std::span<Place* const> places) {
+  Chain chain;
+  MutexLock lock(mutex_);
+  for (Place* const place : places) {
+    if (!put_locked(place)) continue;
+    place->next_retired = chain.first;
+    chain.first = place;
+    if (chain.last == nullptr) chain.last = place;
+    ++chain.count;
+  }
+  return chain;
+}
+
+bool PlaceTable::put_locked(Place* place) {
   if (place->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
   Place** at = &buckets_[bucket(place->superblock, place->hash)];
   while (*at != place)

@@ -36,6 +36,7 @@ void commit(Mount* mount, Set& going) {
 
 // Deepest last made, first looked at: children before their parents.
 void gather(Core& core, Set& set, Set& candidates) {
+  const Mount* const top = set.front();
   for (Mount* const mount : set) {
     if (is_candidate(mount)) continue;
     mount->mark(mount_mark::kCandidate);
@@ -49,6 +50,8 @@ void gather(Core& core, Set& set, Set& candidates) {
           continue;
         }
         child->mark(mount_mark::kCandidate);
+        // What receives the unmount that was asked for may be parted from its parent.
+        if (mount == top) child->lower(mount_flag::kLocked);
         if (!goes(child)) candidates.push_front(child);
       }
       receiver = propagation_next(receiver, parent);
@@ -161,14 +164,6 @@ bool propagate_mount_busy(Core& core, Mount* mount) {
     if (child->counts.sum() > 1) return true;
   }
   return false;
-}
-
-void propagate_mount_unlock(Core& core, Mount* mount) {
-  Mount* const parent = mount->up();
-  for (Mount* receiver = propagation_next(parent, parent); receiver != nullptr;
-       receiver = propagation_next(receiver, parent)) {
-    if (Mount* const child = core.table.find(receiver, mount->on())) child->lower(mount_flag::kLocked);
-  }
 }
 
 }  // namespace unmoor::tree

@@ -38,9 +38,8 @@ void drop_invented_groups(Core& core, Mount* top, Mount* end);
 
 // Whether the mount, or what an unmount of it would take along elsewhere, is in use: more than one reference.
 [[nodiscard]] bool propagate_mount_busy(Core& core, Mount* mount);
-// What `mount` receives its unmount from may be parted from its parent.
-void propagate_mount_unlock(Core& core, Mount* mount);
-// Adds to `set`, a whole tree that is being unmounted, what goes with it elsewhere. Mount lock, sequence odd.
+// Adds to `set`, a whole tree that is being unmounted, its top first, what goes with it elsewhere. Mount lock, sequence
+// odd.
 void propagate_umount(NamespaceLock& lock, List<Mount, WorkTag>& set);
 // None of `set` takes part in propagation any more; their slaves get the nearest master that stays.
 void make_all_private(Core& core, List<Mount, WorkTag>& set);

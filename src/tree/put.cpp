@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tree/put.h"
 
+#include <array>
 #include <exception>
 #include <mutex>
+#include <span>
 
 #include "tree/thread_frames.h"
 
@@ -98,16 +100,25 @@ void unhang(Core& core, Mount* mount, Place*& dropped) {
 
 void drop_places(Core& core, Place* dropped) {
   while (dropped != nullptr) {
-    Place* const place = dropped;
-    dropped = place->next_dropped;
-    bool gone = false;
+    // Some at a time: the locks are taken once for them, and a place is ours only while it says `dropped`.
+    std::array<Place*, 64> places;
+    std::array<bool, 64> vacant;
+    std::size_t count = 0;
     {
       MutexLock lock(core.mount_lock.mutex);
-      place->dropped = false;
-      gone = place->mounts.empty();  // or something was mounted there meanwhile
+      for (; dropped != nullptr && count < places.size(); ++count) {
+        Place* const place = dropped;
+        dropped = place->next_dropped;
+        place->dropped = false;
+        places[count] = place;
+        vacant[count] = place->mounts.empty();  // or something was mounted there meanwhile
+      }
     }
-    if (gone) place->superblock->filesystem->mountpoint_dropped(place->shown());
-    put_place(core, place);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (vacant[i]) places[i]->superblock->filesystem->mountpoint_dropped(places[i]->shown());
+    }
+    const PlaceTable::Chain gone = core.places.put(std::span(places.data(), count));
+    if (gone.count != 0) core.retired.retire(gone.first, gone.last, gone.count);
   }
 }
 

@@ -119,8 +119,9 @@ void ReleasePool::throttle() {
 }
 
 void ReleasePool::run_waiter() {
-  // SCHED_BATCH: waking this thread, which is in no hurry, should not put the unmounter aside, who is (one CPU for both,
-  // Deferred: 45 us, and 6 us so). Where it is refused, or the program has a class of its own, it stays as it was.
+  // SCHED_BATCH: waking this thread, which is in no hurry, should not put the unmounter aside, who is (one CPU for
+  // both, Deferred: 45 us, and 6 us so). Where it is refused, or the program has a class of its own, it stays as it
+  // was.
   const sched_param batch{};
   if (sched_getscheduler(0) == SCHED_OTHER) static_cast<void>(sched_setscheduler(0, SCHED_BATCH, &batch));
   while (true) {

@@ -26,16 +26,24 @@ namespace {
 void umount_tree(NamespaceLock& lock, Mount* top, UmountHow how) {
   Core& core = lock.core;
   List<Mount, WorkTag> set;
-  if (how.propagate) propagate_mount_unlock(core, top);
+  // A big tree does not fit into any cache, so what nobody needs is not gone through again.
+  bool sends = false;     // a parent passes on what happens on it
+  bool receives = false;  // a mount takes part in propagation itself
+  bool sticks = how.connected;
   for (Mount* m = top; m != nullptr; m = next_in_tree(m, top)) {
     m->raise(mount_flag::kUmount);
     if (List<Mount, NsTag>::contains(m)) List<Mount, NsTag>::remove(m);
     set.push_back(m);
+    sends = sends || m->up()->shared();
+    receives = receives || m->shared() || m->master != nullptr;
+    sticks = sticks || m->has(mount_flag::kLocked);
   }
-  for (Mount* const m : set)
-    List<Mount, ChildTag>::remove(m);
-  if (how.propagate) propagate_umount(lock, set);
-  make_all_private(core, set);
+  if (sends || sticks) {
+    for (Mount* const m : set)
+      List<Mount, ChildTag>::remove(m);
+  }
+  if (how.propagate && sends) propagate_umount(lock, set);
+  if (sends || receives) make_all_private(core, set);
 
   const std::int64_t when = now();
   while (Mount* const m = set.pop_front()) {

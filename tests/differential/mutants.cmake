@@ -39,8 +39,8 @@ unmoor_mutant(loses_the_lock attach.cpp "if (m != top) locks |= kLocked;" "")
 unmoor_mutant(loses_an_attribute_lock attach.cpp "locks |= kLockNoSuid;" "locks |= 0U;")
 unmoor_mutant(forgets_the_heir propagation.cpp
   "hand_over_slaves(mount, mount->master);" "hand_over_slaves(mount, nullptr);")
-unmoor_mutant(does_not_unlock_cognates umount.cpp
-  "if (how.propagate) propagate_mount_unlock(core, top);" "")
+unmoor_mutant(does_not_unlock_cognates propagate_umount.cpp
+  "if (mount == top) child->lower(mount_flag::kLocked);" "static_cast<void>(top);")
 unmoor_mutant(ignores_busy_peers propagate_umount.cpp "if (child->counts.sum() > 1) return true;" "")
 unmoor_mutant(expires_parents umount.cpp "!target->children.empty() || target->counts" "target->counts")
 unmoor_mutant(copies_unbindable clone.cpp "if (!how.copy_unbindable && m->unbindable()) {" "if (false) {")
