@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Somebody mounts on the target while it is detached: exactly as many layers go as calls succeeded.
+// Somebody mounts on the target while it is detached. A lazy unmount takes what is mounted on its target too, so one
+// call may take a layer that came between its lookup and its turn at the tree: the plain system call does so in about a
+// third of such rounds. What must hold: each success takes at least one.
 #include <atomic>
 #include <cstdlib>
 #include <thread>
@@ -11,7 +13,7 @@ namespace {
 
 class DetachCover : public DetachTest {};
 
-TEST_F(DetachCover, AsManyLayersGoAsCallsSucceeded) {
+TEST_F(DetachCover, EachSuccessTakesALayer) {
   const int rounds = std::getenv("UNMOOR_LONG") != nullptr ? 100 : 10;
   for (int round = 0; round < rounds; ++round) {
     mount_tmpfs("m");
@@ -34,7 +36,7 @@ TEST_F(DetachCover, AsManyLayersGoAsCallsSucceeded) {
     int left = 0;
     while (umount2("m", MNT_DETACH) == 0)
       ++left;
-    EXPECT_EQ(mounted, gone + left) << "round " << round;
+    EXPECT_LE(gone + left, mounted) << "round " << round;
     EXPECT_GT(gone, 0);
   }
 }
