@@ -83,11 +83,11 @@ struct unmoor_holder {
   uint32_t prevents; /* enum unmoor_prevents */
   uint32_t certain;  /* 0: may hold it; the kernel does not tell enough */
   uint32_t uid;
-  int32_t pid; /* 0: no process */
-  int32_t tid; /* of a thread that holds it by itself; 0: the whole process */
-  int32_t descriptor; /* -1: none */
-  int32_t deleted;    /* 1: the file has no name any more */
-  uint64_t mount_id;  /* as in the mount table; 0: unknown */
+  int32_t pid;              /* 0: no process */
+  int32_t tid;              /* of a thread that holds it by itself; 0: the whole process */
+  int32_t descriptor;       /* -1: none */
+  int32_t deleted;          /* 1: the file has no name any more */
+  uint64_t mount_id;        /* as in the mount table; 0: unknown */
   uint64_t mount_namespace; /* inode number of its nsfs file; 0: the caller's, or unknown */
   const char* kind;         /* a stable word, e.g. "descriptor", "loop", "namespace" */
   const char* command;

@@ -14,11 +14,7 @@ namespace unmoor::cli {
 namespace {
 
 constexpr std::array<RunVerb, kHeavyVerbs.size()> kFunctions = {
-    run_bench,
-    run_doctor,
-    run_tree,
-    run_wait,
-    run_who,
+    run_bench, run_doctor, run_tree, run_wait, run_who,
 };
 
 }  // namespace

@@ -26,8 +26,8 @@ using NamespaceInode = std::uint64_t;
 
 // Calls `visit` with a descriptor of every mount namespace the kernel lists beside the caller's own. ENOTTY or EPERM
 // where it cannot be asked; namespaces found before an error stay visited.
-[[nodiscard]] Result<void> for_each_mount_namespace(
-    const SystemCalls& calls, int proc, const std::function<void(NamespaceInode, UniqueFd)>& visit);
+[[nodiscard]] Result<void> for_each_mount_namespace(const SystemCalls& calls, int proc,
+                                                    const std::function<void(NamespaceInode, UniqueFd)>& visit);
 
 // Reads mount tables from inside other namespaces, on a thread of the caller's that must do nothing else afterwards:
 // its root and working directory are no longer shared with the process. Mount points are seen from the namespace's own

@@ -23,9 +23,8 @@ constexpr std::array<Engine, 5> kScopes = {{{"docker-", "docker"},
                                             {"nspawn-", "nspawn"}}};
 
 bool is_container_id(std::string_view text) {
-  return text.size() == 64 && std::ranges::all_of(text, [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
+  return text.size() == 64 &&
+         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 // cgroupfs drivers: /docker/<id>, /libpod_parent/libpod-<id>, /kubepods/burstable/pod.../<id>, /lxc.payload.<name>.
@@ -43,8 +42,10 @@ std::string container_of(std::string_view path) {
     if (part.starts_with("machine-") && whole.ends_with(".scope")) return "machine " + std::string(part.substr(8));
     if (is_container_id(part)) {
       const bool pod = above.starts_with("pod") || above.find("-pod") != std::string_view::npos;
-      return std::string(pod ? "kubernetes" : above.empty() ? "container" : above) + " " +
-             std::string(part.substr(0, 12));
+      return std::string(pod             ? "kubernetes"
+                         : above.empty() ? "container"
+                                         : above) +
+             " " + std::string(part.substr(0, 12));
     }
     above = whole;
   }
@@ -66,8 +67,8 @@ ControlGroup parse_cgroup(std::string_view text) {
   ControlGroup group;
   while (!text.empty()) {
     std::string_view line = take_until(text, '\n');
-    (void)take_until(line, ':');                                    // hierarchy
-    const std::string_view controllers = take_until(line, ':');     // empty: cgroup v2
+    (void)take_until(line, ':');                                 // hierarchy
+    const std::string_view controllers = take_until(line, ':');  // empty: cgroup v2
     if (group.container.empty()) group.container = container_of(line);
     if (group.unit.empty() && (controllers.empty() || controllers == "name=systemd")) group.unit = unit_of(line);
   }

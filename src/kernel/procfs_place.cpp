@@ -12,7 +12,12 @@ constexpr unsigned kMountIdUnique = 0x4000;  // STATX_MNT_ID_UNIQUE
 constexpr int kFlags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
 
 constexpr std::array<std::string_view, 52> kLocalTypes = {
-    "autofs", "bcachefs", "bdev", "bfs", "binfmt_misc", "bpf", "btrfs", "cgroup", "cgroup2", "configfs", "cpuset", "debugfs", "devpts", "devtmpfs", "efivarfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "fuse", "fuseblk", "fusectl", "hfsplus", "hugetlbfs", "iso9660", "jfs", "mqueue", "msdos", "nfsd", "nilfs2", "nsfs", "ntfs3", "overlay", "proc", "pstore", "ramfs", "resctrl", "rootfs", "rpc_pipefs", "securityfs", "selinuxfs", "squashfs", "sysfs", "tmpfs", "tracefs", "udf", "vfat", "virtiofs", "xfs", "zfs",
+    "autofs",   "bcachefs", "bdev",    "bfs",    "binfmt_misc", "bpf",        "btrfs",     "cgroup",    "cgroup2",
+    "configfs", "cpuset",   "debugfs", "devpts", "devtmpfs",    "efivarfs",   "erofs",     "exfat",     "ext2",
+    "ext3",     "ext4",     "f2fs",    "fuse",   "fuseblk",     "fusectl",    "hfsplus",   "hugetlbfs", "iso9660",
+    "jfs",      "mqueue",   "msdos",   "nfsd",   "nilfs2",      "nsfs",       "ntfs3",     "overlay",   "proc",
+    "pstore",   "ramfs",    "resctrl", "rootfs", "rpc_pipefs",  "securityfs", "selinuxfs", "squashfs",  "sysfs",
+    "tmpfs",    "tracefs",  "udf",     "vfat",   "virtiofs",    "xfs",        "zfs",
 };
 
 }  // namespace

@@ -23,16 +23,16 @@ struct Place {
   DeviceNumber special;  // st_rdev
 };
 
-// Of `link` seen from `directory`, or of the descriptor itself when `link` is "". Errors: those of statx(2); ENOSYS where
-// the kernel tells no mount id.
+// Of `link` seen from `directory`, or of the descriptor itself when `link` is "". Errors: those of statx(2); ENOSYS
+// where the kernel tells no mount id.
 [[nodiscard]] Result<Place> place_of(const SystemCalls& calls, int directory, const char* link);
 
 // The id that is never reused (STATX_MNT_ID_UNIQUE, 6.8). Errors: those of statx(2); ENOSYS before 6.8.
 [[nodiscard]] Result<std::uint64_t> unique_mount_id(const SystemCalls& calls, int directory, const char* link);
 
 // True when statx through a magic link into a filesystem of this type may ask a server (d_weak_revalidate), or when
-// nobody knows. Types that are known to answer by themselves are listed; FUSE is one of them, and overlay, as long as its
-// layers are.
+// nobody knows. Types that are known to answer by themselves are listed; FUSE is one of them, and overlay, as long as
+// its layers are.
 [[nodiscard]] bool may_revalidate(std::string_view filesystem_type);
 
 }  // namespace unmoor::kernel

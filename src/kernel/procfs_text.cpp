@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+
 #include <climits>
 
 #include "kernel/unique_fd.h"

@@ -16,12 +16,12 @@ namespace unmoor::kernel {
 struct BoundSocket {
   std::uint64_t inode = 0;       // of the socket: what stat of its descriptor tells
   std::uint32_t file_inode = 0;  // of the file it is bound to; 0: not told
-  DeviceNumber file_device{};      // of the superblock that file is on; valid with file_inode
-  std::string path{};              // as it was given to bind(2): may be relative
+  DeviceNumber file_device{};    // of the superblock that file is on; valid with file_inode
+  std::string path{};            // as it was given to bind(2): may be relative
 };
 
-// By sock_diag(7) with UDIAG_SHOW_VFS, in the caller's network namespace. Errors: ENOENT and others where the kernel has
-// no unix diagnostics: read /proc/net/unix then.
+// By sock_diag(7) with UDIAG_SHOW_VFS, in the caller's network namespace. Errors: ENOENT and others where the kernel
+// has no unix diagnostics: read /proc/net/unix then.
 [[nodiscard]] Result<std::vector<BoundSocket>> bound_sockets_by_diag(const SystemCalls& calls);
 
 // From the text of /proc/PID/net/unix: path sockets only, no device, no file inode.

@@ -82,7 +82,8 @@ std::vector<std::string> scripts() {
 
 std::string name_of(const testing::TestParamInfo<std::string>& script) {
   std::string name = script.param;
-  for (char& c : name) c = c == '-' ? '_' : c;
+  for (char& c : name)
+    c = c == '-' ? '_' : c;
   return name;
 }
 

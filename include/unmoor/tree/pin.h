@@ -35,7 +35,7 @@ class UNMOOR_TREE_API Pin {
   [[nodiscard]] MountId mount() const;
   [[nodiscard]] Filesystem& filesystem() const;
   [[nodiscard]] const std::string& path() const { return path_; }  // inside the filesystem
-  [[nodiscard]] MountOptions options() const;  // of the mount, now
+  [[nodiscard]] MountOptions options() const;                      // of the mount, now
   // False once the mount has been taken out of its namespace.
   [[nodiscard]] bool attached() const;
 

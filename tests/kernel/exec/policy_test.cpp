@@ -186,9 +186,9 @@ TEST(ExecRuntime, NothingIsLeftBehind) {
   const std::string bundle = make_bundle("many", {"/probe", "exit", "0"});
   const std::string mounts = shell("wc -l </proc/self/mountinfo").out;
   const Ran ran = shell("for i in $(seq " + std::to_string(times(100)) +
-                        "); do echo $i; done | xargs -P 8 -I N " UNMOOR_PROGRAM
+                        "); do echo $i; done | xargs -P 8 -I NUMBER " UNMOOR_PROGRAM
                         " exec --force -- crun --cgroup-manager=disabled run -b " +
-                        bundle + " many-N");
+                        bundle + " many-NUMBER");
   EXPECT_EQ(ran.status, 0) << ran.out;
   EXPECT_EQ(shell("wc -l </proc/self/mountinfo").out, mounts);
   // Every broker of this namespace ends within a grace period of its program.
