@@ -23,6 +23,7 @@ struct Planned {
   std::string description;
   measure::MountNamespace where = measure::MountNamespace::kPrivate;
   std::function<Result<measure::Scenario>()> make;
+  std::string bench = {};  // whose it is; filled in by the caller of set_up's function
 };
 
 struct Bench {

@@ -152,6 +152,33 @@ Planned dirty_plan(const std::string& unmoor, std::uint64_t megabytes) {
   return plan;
 }
 
+// What the kernel's own attempt broke: a device that is used again as soon as the call has returned. No wait between
+// two runs; where mkfs(8) or mount(2) is refused, so is the measurement.
+Planned reuse_plan(const std::string& unmoor) {
+  Planned plan{"reuse",
+               "lazy umount of ext4 on a loop device that is formatted and mounted again at once",
+               MountNamespace::kOwn,
+               {}};
+  plan.make = [plan, unmoor]() -> Result<Scenario> {
+    Result<LoopDevice> made = LoopDevice::make(64 << 20);
+    if (!made) return std::unexpected(made.error());
+    const auto loop = std::make_shared<LoopDevice>(std::move(*made));
+    Scenario scenario = three_sides(plan, unmoor, {"-l", kPoint}, {"-l", kPoint});
+    for (Side& side : scenario.sides) {
+      if (side.role == Role::kFloor) continue;
+      side.prepare = [loop]() -> Result<void> {
+        if (Result<void> formatted = measure::run_command({"mkfs.ext4", "-q", "-F", loop->path()}); !formatted)
+          return formatted;
+        if (mount(loop->path().c_str(), kPoint, "ext4", 0, nullptr) != 0) return fail(errno, "mount ext4", kPoint);
+        return write_dirty("mnt/touched", 1);
+      };
+      side.clean_up = leave_nothing_mounted;
+    }
+    return scenario;
+  };
+  return plan;
+}
+
 struct Options {
   std::uint64_t dirty_megabytes = 800;
   std::size_t mounts = 500;
@@ -175,6 +202,7 @@ std::function<std::vector<Planned>(const std::string& unmoor)> set_up_umount(CLI
         tmpfs_plan(unmoor, "elsewhere", "lazy umount of a tmpfs, as `exec` does it", MountNamespace::kPrivate,
                    {"-l", kPoint}, {"-l", "--defer=elsewhere", kPoint}),
         dirty_plan(unmoor, options->dirty_megabytes),
+        reuse_plan(unmoor),
     };
     for (Planned& plan : mass_plans(unmoor, options->mounts))
       plans.push_back(std::move(plan));

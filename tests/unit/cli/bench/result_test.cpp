@@ -14,6 +14,7 @@ using testing::Not;
 
 ScenarioResult slow_fast_floor() {
   ScenarioResult result;
+  result.bench = "umount";
   result.scenario.name = "umount-l";
   result.scenario.description = "lazy umount";
   result.place = "own mount namespace";
@@ -49,6 +50,7 @@ TEST(BenchText, SaysWhenTheKnobsWereDisturbed) {
 TEST(BenchJson, HasTheDocumentedFields) {
   BenchResult all;
   all.bench = "umount";
+  all.unmoor = "1.2";
   all.rcu = "normal";
   all.environment.cpus = 2;
   all.environment.rcu_normal = 1;
@@ -57,9 +59,12 @@ TEST(BenchJson, HasTheDocumentedFields) {
   const auto document = nlohmann::json::parse(json_text(all));
   EXPECT_EQ(document["schema"], 1);
   EXPECT_EQ(document["rcu"], "normal");
+  EXPECT_EQ(document["environment"]["unmoor"], "1.2");
   EXPECT_EQ(document["environment"]["cpus"], 2);
   EXPECT_EQ(document["environment"]["rcu_normal"], 1);
   EXPECT_TRUE(document["environment"]["rcu_expedited"].is_null());
+  EXPECT_EQ(document["not_measured"], nlohmann::json::array());
+  EXPECT_EQ(document["scenarios"][0]["bench"], "umount");
   const auto& sides = document["scenarios"][0]["sides"];
   ASSERT_EQ(sides.size(), 3U);
   EXPECT_EQ(sides[0]["role"], "reference");
