@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The last line of `make check`: N here, M in the VM, K skipped: reasons.
+"""The last line of `make check`: N here, M in the VM, K skipped: reasons; not run in the VM, to save time: L.
 
 N counts the tests that passed on this machine, M those that passed on a kernel in QEMU (a test that ran on two kernels counts
-twice), K those that ran nowhere. Usage: summary.py CTEST.XML DIRECTORY-OF-VM-RESULTS
+twice), K those that ran nowhere, L those that the guests had no time for (one that two kernels had no time for counts twice).
+Usage: summary.py CTEST.XML DIRECTORY-OF-VM-RESULTS
 """
 
 import collections
@@ -32,15 +33,17 @@ def main() -> int:
             skipped[case.get("name")] = reason(case.findtext("system-out") or "")
         elif case.get("status") == "run" and not case.get("name").startswith("vm.kernel."):
             here += 1
-    in_vm = 0
+    in_vm = not_run = 0
     for summary in sorted(results.glob("*/summary.json")):
         told = json.loads(summary.read_text("utf-8"))
         in_vm += len(told["passed"])
+        not_run += len(told["not_run"])
         for name in told["passed"]:
             skipped.pop(name, None)
     counted = collections.Counter(skipped.values())
     reasons = "; ".join(f"{count} {text}" for text, count in counted.most_common())
-    print(f"{here} here, {in_vm} in the VM, {len(skipped)} skipped" + (f": {reasons}" if reasons else ""))
+    print(f"{here} here, {in_vm} in the VM, {len(skipped)} skipped" + (f": {reasons}" if reasons else "") +
+          (f"; not run in the VM, to save time: {not_run} (make vm-check)" if not_run else ""))
     return 0
 
 

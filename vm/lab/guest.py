@@ -39,6 +39,7 @@ def run(request: Request, output=None) -> machine.Outcome:
         archive.add_modules(found.modules(initramfs.listed(initramfs.GUEST / "modules") + request.modules))
         if request.tree:
             archive.add_build_tree(request.tree.absolute())
+            archive.add_data(initramfs.GUEST.parents[1])
         for source, target in request.files:
             archive.add_file(source, target)
         archive.add_bytes("payload/vm/job", request.job.encode() + b"\n")

@@ -78,6 +78,13 @@ class Initramfs:
             if os.access(path, os.X_OK) and (_is_elf(path) or path.suffix in (".sh", ".py")):
                 self.add_file(path)
 
+    def add_data(self, root: pathlib.Path) -> None:
+        """What the tests of a build tree read from the repository at `root`, at its own place."""
+        for name in listed(GUEST / "data"):
+            for path in sorted([root / name, *(root / name).rglob("*")]):
+                if path.is_file():
+                    self.add_file(path)
+
     def write(self, out: pathlib.Path) -> None:
         directories: set[str] = set()
         for path in self._files:

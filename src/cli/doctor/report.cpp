@@ -27,10 +27,12 @@ Json knob_json(const std::optional<int>& knob) {
 
 }  // namespace
 
-std::string text_report(const Facts& facts, const std::vector<Finding>& findings) {
+std::string text_report(const Facts& facts, const std::vector<Finding>& findings, Colour colour) {
+  const char* const begin = colour == Colour::kYes ? "\x1b[1m" : "";  // bold
+  const char* const end = colour == Colour::kYes ? "\x1b[0m" : "";
   std::string text;
   const auto out = std::back_inserter(text);
-  fmt::format_to(out, "kernel         {} {}\n", facts.system.release, facts.system.preempt_rt ? "(PREEMPT_RT)" : "");
+  fmt::format_to(out, "kernel         {}{}\n", facts.system.release, facts.system.preempt_rt ? " (PREEMPT_RT)" : "");
   fmt::format_to(out, "grace periods  of an unmount are {} (rcu_normal {}, rcu_expedited {})\n",
                  grace_period_mode(facts), knob_text(facts.system.rcu_normal), knob_text(facts.system.rcu_expedited));
   for (const std::string& parameter : facts.system.rcu_parameters)
@@ -49,8 +51,8 @@ std::string text_report(const Facts& facts, const std::vector<Finding>& findings
                    facts.fuse_mounts);
   if (findings.empty()) text += "\nNothing is wrong with unmounting here.\n";
   for (const Finding& finding : findings) {
-    fmt::format_to(out, "\n{}: {}\n  why    {}\n  helps  {}\n  costs  {}\n", finding.id, finding.what, finding.why,
-                   finding.helps, finding.costs);
+    fmt::format_to(out, "\n{}{}: {}{}\n  why    {}\n  helps  {}\n  costs  {}\n", begin, finding.id, finding.what, end,
+                   finding.why, finding.helps, finding.costs);
   }
   return text;
 }

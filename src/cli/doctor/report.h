@@ -2,6 +2,7 @@
 // The doctor's answer, for a person and for a program.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,9 @@
 
 namespace unmoor::cli::doctor {
 
-[[nodiscard]] std::string text_report(const Facts& facts, const std::vector<Finding>& findings);
+enum class Colour : std::uint8_t { kNo, kYes };
+
+[[nodiscard]] std::string text_report(const Facts& facts, const std::vector<Finding>& findings, Colour colour);
 // One JSON object and a newline. Names that are not UTF-8 have the replacement character in place of their bytes.
 [[nodiscard]] std::string json_report(const Facts& facts, const std::vector<Finding>& findings);
 

@@ -2,8 +2,10 @@
 #include "cli/doctor/run.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 
@@ -27,7 +29,10 @@ int run_doctor(int argc, char** argv) {
     return 2;
   }
   const std::vector<doctor::Finding> findings = doctor::diagnose(*facts);
-  const std::string report = json ? doctor::json_report(*facts, findings) : doctor::text_report(*facts, findings);
+  const bool colours = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  const std::string report =
+      json ? doctor::json_report(*facts, findings)
+           : doctor::text_report(*facts, findings, colours ? doctor::Colour::kYes : doctor::Colour::kNo);
   std::fputs(report.c_str(), stdout);
   return findings.empty() ? 0 : 1;
 }

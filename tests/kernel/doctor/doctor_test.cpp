@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `unmoor doctor` against planted faults, each in the test's own mount namespace.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -190,6 +191,25 @@ TEST_F(Doctor, FindsAHungFuseServerWithoutTouchingItsMount) {
   const Answer answer = doctor();
   EXPECT_EQ(answer.exit_code, 1);
   EXPECT_THAT(what(answer, "hung-fuse"), HasSubstr("1 request waited"));  // had the doctor touched it: 2
+}
+
+TEST_F(Doctor, SetsFindingsInBoldOnATerminalUnlessAskedNotTo) {
+  const auto on_a_terminal = [](const std::string& environment) {
+    const kernel::UniqueFd ours(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    if (!ours || grantpt(ours.get()) != 0 || unlockpt(ours.get()) != 0) return std::string("no terminal");
+    const std::string theirs = ptsname(ours.get());
+    const int status = std::system((environment + UNMOOR_PROGRAM " doctor >" + theirs).c_str());
+    std::array<char, 1 << 16> text;
+    const ssize_t got = WEXITSTATUS(status) == 1 ? read(ours.get(), text.data(), text.size()) : 0;
+    return std::string(text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  };
+  // Something to be found.
+  for (int i = 0; i < 1000; ++i)
+    ASSERT_EQ(mount("t", ".", "tmpfs", 0, nullptr), 0);
+  EXPECT_THAT(on_a_terminal("env -u NO_COLOR "), HasSubstr("\x1b[1mmany-mounts: "));
+  const std::string plain = on_a_terminal("NO_COLOR=1 ");
+  EXPECT_THAT(plain, HasSubstr("\nmany-mounts: "));
+  EXPECT_THAT(plain, Not(HasSubstr("\x1b")));
 }
 
 TEST_F(Doctor, SaysSoWhereMountingIsForbidden) {

@@ -164,7 +164,23 @@ TEST(DoctorReport, SaysWhatCouldNotBeMeasured) {
   Facts facts = healthy();
   facts.cost.reset();
   facts.cost_refusal = "unshare: Operation not permitted";
-  EXPECT_THAT(text_report(facts, {}), HasSubstr("not measured: unshare: Operation not permitted"));
+  EXPECT_THAT(text_report(facts, {}, Colour::kNo), HasSubstr("not measured: unshare: Operation not permitted"));
+}
+
+TEST(DoctorReport, NamesWhatDecidesAndSetsFindingsInBoldOnlyWhenAsked) {
+  Facts facts = healthy();
+  facts.system.isolated_cpus = "2-7";
+  facts.system.rcu_parameters = {"rcu_nocbs=2-7"};
+  facts.mounts = 3000;
+  const std::string plain = text_report(facts, diagnose(facts), Colour::kNo);
+  EXPECT_THAT(plain, HasSubstr("kernel         6.12.0\n"));
+  EXPECT_THAT(plain, HasSubstr("isolated CPUs  2-7\n"));
+  EXPECT_THAT(plain, HasSubstr("boot           rcu_nocbs=2-7\n"));
+  EXPECT_THAT(plain, HasSubstr("\nmany-mounts: 3000 mounts in this namespace"));
+  EXPECT_THAT(plain, Not(HasSubstr("\x1b")));
+  const std::string coloured = text_report(facts, diagnose(facts), Colour::kYes);
+  EXPECT_THAT(coloured, HasSubstr("\n\x1b[1mmany-mounts: 3000 mounts in this namespace"));
+  EXPECT_THAT(coloured, HasSubstr(".\x1b[0m\n  why    "));
 }
 
 }  // namespace
