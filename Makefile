@@ -9,7 +9,7 @@ N ?= 100000
 SEED ?= 1
 
 .DEFAULT_GOAL := all
-.PHONY: help all check check-long fuzz model vm-check lint format install clean
+.PHONY: help all check check-long demo fuzz model vm-check vm-bench lint format arm64 install clean
 
 help:         ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -43,6 +43,9 @@ lint:         ## clang-format and clang-tidy over the repository
 
 format:       ## lay out every C and C++ file
 	@git ls-files '*.c' '*.cpp' '*.h' | xargs clang-format-19 -i
+
+arm64:        ## compile the program and the libraries for arm64: build/arm64/unmoor
+	@scripts/build.sh arm64 cross
 
 install:      ## install below PREFIX (and DESTDIR)
 	@scripts/build.sh release && cmake --install build/release --prefix "$(PREFIX)"
