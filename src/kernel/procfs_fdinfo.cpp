@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "kernel/procfs_fdinfo.h"
 
+#include <array>
 #include <charconv>
 
 #include "kernel/procfs_text.h"
+#include "kernel/unique_fd.h"
 
 namespace unmoor::kernel {
 namespace {
@@ -46,9 +48,18 @@ DescriptorFacts parse_fdinfo(std::string_view text) {
 
 Result<DescriptorFacts> descriptor_facts(const SystemCalls& calls, int directory, int descriptor) {
   const std::string path = "fdinfo/" + std::to_string(descriptor);
-  Result<std::string> text = read_text(calls, directory, path.c_str());
-  if (!text) return std::unexpected(text.error());
-  return parse_fdinfo(*text);
+  const long fd = calls.openat(directory, path.c_str(), O_RDONLY);
+  if (fd < 0) return fail_from(fd, "open", path);
+  const UniqueFd owner(static_cast<int>(fd));
+  // The kernel shows the file as one record, so that a read that does not fill the buffer has all of it.
+  std::array<char, 2048> start;
+  const long got = calls.read(owner.get(), start.data(), start.size());
+  if (got < 0) return fail_from(got, "read", path);
+  std::string_view text(start.data(), static_cast<std::size_t>(got));
+  if (text.size() < start.size()) return parse_fdinfo(text);
+  const Result<std::string> rest = read_open_text(calls, owner.get(), path.c_str());
+  if (!rest) return std::unexpected(rest.error());
+  return parse_fdinfo(std::string(text) + *rest);
 }
 
 }  // namespace unmoor::kernel

@@ -5,9 +5,32 @@
 #include <charconv>
 
 #include "kernel/procfs_text.h"
+#include "kernel/unique_fd.h"
 
 namespace unmoor::kernel {
 namespace {
+
+struct MapQuery {  // struct procmap_query
+  std::uint64_t size;
+  std::uint64_t flags;
+  std::uint64_t address;
+  std::uint64_t start;
+  std::uint64_t end;
+  std::uint64_t mapping_flags;
+  std::uint64_t page_size;
+  std::uint64_t offset;
+  std::uint64_t inode;
+  std::uint32_t major;
+  std::uint32_t minor;
+  std::uint32_t name_size;
+  std::uint32_t build_id_size;
+  std::uint64_t name;
+  std::uint64_t build_id;
+};
+static_assert(sizeof(MapQuery) == 104);
+
+constexpr unsigned long kQuery = 0xc0686611;        // _IOWR('f', 17, struct procmap_query)
+constexpr std::uint64_t kThisOrNext = 0x10 | 0x20;  // PROCMAP_QUERY_COVERING_OR_NEXT_VMA, of files only
 
 bool parse_device(std::string_view text, DeviceNumber& out) {
   const std::size_t colon = text.find(':');
@@ -44,9 +67,28 @@ std::vector<Mapping> parse_maps(std::string_view text, const std::vector<DeviceN
   return found;
 }
 
+Result<bool> maps_any_of(const SystemCalls& calls, int maps, const std::vector<DeviceNumber>& devices) {
+  for (std::uint64_t address = 0;;) {
+    MapQuery query{};
+    query.size = sizeof query;
+    query.flags = kThisOrNext;
+    query.address = address;
+    const long result = calls.call(SYS_ioctl, maps, static_cast<long>(kQuery), SystemCalls::pointer(&query));
+    if (result == -ENOENT) return false;
+    if (result < 0) return fail_from(result, "ioctl(PROCMAP_QUERY)");
+    if (std::ranges::find(devices, DeviceNumber{query.major, query.minor}) != devices.end()) return true;
+    address = query.end;
+  }
+}
+
 Result<std::vector<Mapping>> mappings_of(const SystemCalls& calls, int directory,
                                          const std::vector<DeviceNumber>& devices) {
-  Result<std::string> text = read_text(calls, directory, "maps");
+  const long fd = calls.openat(directory, "maps", O_RDONLY);
+  if (fd < 0) return fail_from(fd, "open", "maps");
+  const UniqueFd maps(static_cast<int>(fd));
+  const Result<bool> any = maps_any_of(calls, maps.get(), devices);
+  if (any && !*any) return std::vector<Mapping>();
+  Result<std::string> text = read_open_text(calls, maps.get(), "maps");
   if (!text) return std::unexpected(text.error());
   return parse_maps(*text, devices);
 }

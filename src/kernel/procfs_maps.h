@@ -26,6 +26,10 @@ struct Mapping {
 // The mappings of files on `devices`, one per (device, inode): a program maps one file several times.
 [[nodiscard]] std::vector<Mapping> parse_maps(std::string_view text, const std::vector<DeviceNumber>& devices);
 
+// Whether anything is mapped from `devices`, asked mapping by mapping (PROCMAP_QUERY, 6.11): the text of all of them is
+// several times as expensive. `maps` is an open /proc/PID/maps. ENOTTY where the kernel cannot be asked.
+[[nodiscard]] Result<bool> maps_any_of(const SystemCalls& calls, int maps, const std::vector<DeviceNumber>& devices);
+
 // Errors: those of openat(2) and read(2). `directory` is an open /proc/PID.
 [[nodiscard]] Result<std::vector<Mapping>> mappings_of(const SystemCalls& calls, int directory,
                                                        const std::vector<DeviceNumber>& devices);

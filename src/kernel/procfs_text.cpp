@@ -14,11 +14,15 @@ Result<std::string> read_text(const SystemCalls& calls, int parent, const char* 
   const long fd = calls.openat(parent, path, O_RDONLY);
   if (fd < 0) return fail_from(fd, "open", path);
   const UniqueFd owner(static_cast<int>(fd));
+  return read_open_text(calls, owner.get(), path);
+}
+
+Result<std::string> read_open_text(const SystemCalls& calls, int fd, const char* path) {
   std::string text;
   std::size_t used = 0;
   for (;;) {
     if (text.size() - used < 4096) text.resize(std::max<std::size_t>(8192, text.size() * 2));
-    const long got = calls.read(owner.get(), text.data() + used, text.size() - used);
+    const long got = calls.read(fd, text.data() + used, text.size() - used);
     if (got == -EINTR) continue;
     if (got < 0) return fail_from(got, "read", path);
     if (got == 0) break;

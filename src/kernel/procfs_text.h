@@ -13,6 +13,9 @@ namespace unmoor::kernel {
 // Errors: those of openat(2) and read(2).
 [[nodiscard]] Result<std::string> read_text(const SystemCalls& calls, int parent, const char* path);
 
+// The rest of a file that is open already; `path` is for the error.
+[[nodiscard]] Result<std::string> read_open_text(const SystemCalls& calls, int fd, const char* path);
+
 // The first line without its newline; empty on any error.
 [[nodiscard]] std::string read_line(const SystemCalls& calls, int parent, const char* path);
 
