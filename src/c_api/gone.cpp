@@ -99,11 +99,13 @@ extern "C" {
 
 int unmoor_holders(const char* target, uint32_t flags, unmoor_holder_function found, void* data) {
   if ((flags & ~static_cast<uint32_t>(UNMOOR_HOLDERS_FILESYSTEM)) != 0) return fail_with(EINVAL);
+  if (target == nullptr || found == nullptr) return fail_with(EINVAL);
   const AskFor what = (flags & UNMOOR_HOLDERS_FILESYSTEM) != 0 ? AskFor::kFilesystem : AskFor::kWhatItNames;
   return guarded([&] { return holders_of(target, what, found, data); });
 }
 
 int unmoor_wait_gone(const char* target, int timeout) {
+  if (target == nullptr) return fail_with(EINVAL);
   return guarded([&] { return wait_for(target, timeout); });
 }
 

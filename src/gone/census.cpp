@@ -24,16 +24,12 @@ Result<MountTable> table_of_process(const kernel::SystemCalls& calls, int proc, 
   return MountTable::read(calls, owner.get());
 }
 
-// Runs `work` on a thread of its own, which may enter other namespaces, and which is back in ours when it ends: a
-// thread is joined a moment before the kernel lets go of its root directory, and that must not pin a stranger's mount.
+// Runs `work` on a thread of its own, which may enter other namespaces.
 template <typename Work>
 void on_visiting_thread(const kernel::SystemCalls& calls, int proc, Work work) {
   const auto body = [&] {
-    const long home = calls.openat(proc, "thread-self/ns/mnt", O_RDONLY);
-    const UniqueFd owner(home < 0 ? -1 : static_cast<int>(home));
-    Result<kernel::NamespaceVisitor> visitor = kernel::NamespaceVisitor::on_this_thread(calls, proc);
-    work(visitor && owner ? &*visitor : nullptr);
-    if (visitor && owner) (void)calls.setns(owner.get(), 0);
+    const Result<kernel::NamespaceVisitor> visitor = kernel::NamespaceVisitor::on_this_thread(calls, proc);
+    work(visitor ? &*visitor : nullptr);
   };
   std::thread(body).join();
 }
@@ -82,15 +78,15 @@ void Census::read_namespaces() {
   }
   const NamespaceInode ours = own().inode;
   namespaces_.front().keeper.processes = members[ours].size();
-  on_visiting_thread(*calls_, proc(), [&](kernel::NamespaceVisitor* visitor) {
+  on_visiting_thread(*calls_, proc(), [&](const kernel::NamespaceVisitor* visitor) {
     for (const auto& [inode, pids] : members) {
       bool read = false;
       // The processes of a namespace may exit while we read: the next one is as good.
       for (std::size_t i = 0; i < pids.size() && !read; ++i) {
         const std::string link = std::to_string(pids[i]) + "/ns/mnt";
         const long fd = visitor == nullptr ? -EPERM : calls_->openat(proc(), link.c_str(), O_RDONLY);
-        const UniqueFd owner(fd < 0 ? -1 : static_cast<int>(fd));
-        Result<MountTable> table = owner ? visitor->table_of(owner.get()) : fail_from(fd, "open", link);
+        Result<MountTable> table =
+            fd < 0 ? fail_from(fd, "open", link) : visitor->table_of(UniqueFd(static_cast<int>(fd)));
         if (!table && inode != ours) table = table_of_process(*calls_, proc(), pids[i]);
         if (!table) continue;
         read = true;
@@ -108,7 +104,7 @@ void Census::read_namespaces() {
     if (visitor == nullptr) return;
     (void)kernel::for_each_mount_namespace(*calls_, proc(), [&](NamespaceInode inode, UniqueFd fd) {
       if (namespace_index_.contains(inode)) return;
-      Result<MountTable> table = visitor->table_of(fd.get());
+      Result<MountTable> table = visitor->table_of(std::move(fd));
       if (table) insert({inode, {}, std::move(*table)});
       if (!table) ++unread_namespaces_;
     });
@@ -137,12 +133,11 @@ bool Census::add_namespace(NamespaceInode inode, const NamespaceKeeper& keeper, 
     return false;
   }
   bool added = false;
-  on_visiting_thread(*calls_, proc(), [&](kernel::NamespaceVisitor* visitor) {
+  on_visiting_thread(*calls_, proc(), [&](const kernel::NamespaceVisitor* visitor) {
     if (visitor == nullptr) return;
     const long fd = calls_->openat(proc(), link.c_str(), O_RDONLY);
     if (fd < 0) return;
-    const UniqueFd owner(static_cast<int>(fd));
-    Result<MountTable> table = visitor->table_of(owner.get());
+    Result<MountTable> table = visitor->table_of(UniqueFd(static_cast<int>(fd)));
     if (!table) return;
     insert({inode, keeper, std::move(*table)});
     added = true;

@@ -192,7 +192,7 @@ Result<Inquiry> inquire(std::shared_ptr<Census> census, std::vector<Target> targ
   Inquiry inquiry;
   scan.sightings.denied = evidence.sightings.denied;
   add_notes(*census, scan, inquiry.notes);
-  Identities identities(*census);
+  Identities identities(*census, evidence.sightings);
   for (Target& target : targets) {
     complete_detached(*census, evidence.sightings, target);
     Answer answer{.target = std::move(target), .holders = {}};

@@ -63,9 +63,12 @@ void Identities::fill(Holder& holder) {
 Match match_mount(const Census& census, const Target& target, std::uint64_t mount_id,
                   std::optional<DeviceNumber> seen_device) {
   if (target.mount_id != 0 && mount_id == target.mount_id) return Match::kYes;
-  if (target.scope == Scope::kMount) return Match::kNo;
-  if (const std::optional<MountPlace> place = census.find_mount(mount_id))
-    return same_filesystem(target, census.entry(*place)) ? Match::kYes : Match::kNo;
+  if (const std::optional<MountPlace> place = census.find_mount(mount_id)) {
+    const bool counts = target.scope == Scope::kFilesystem && same_filesystem(target, census.entry(*place));
+    return counts ? Match::kYes : Match::kNo;
+  }
+  // On a detached mount of the same filesystem: it outlives the mount that was asked about, and was perhaps there
+  // before.
   return target.superblock && seen_device && *seen_device == *target.superblock ? Match::kYes : Match::kNo;
 }
 

@@ -23,10 +23,10 @@ struct Evidence {
   std::vector<kernel::BoundSocket> bound_sockets;
 };
 
-// Who a process is, asked once.
+// Who a process is: as the scan saw it, else asked once.
 class Identities {
  public:
-  explicit Identities(const Census& census) : census_(&census) {}
+  Identities(const Census& census, const Sightings& sightings) : census_(&census), known_(sightings.identities) {}
   // Fills in command, user, unit, container of a holder that has a process, and a command that would end it.
   void fill(Holder& holder);
 

@@ -83,9 +83,15 @@ Sightings look_at(const Job& job, const ProcessEntry& process, Worker& worker) {
   h::find_executable(view, out);
   if (!h::find_descriptors(view, job.bound_sockets, out)) ++out.denied;
   const bool leader_exited = process.mount_namespace == 0 && out.denied == 0;
+  const auto note_identity = [&](const ProcessView& who, std::size_t seen_before) {
+    if (out.seen.size() > seen_before)
+      out.identities.try_emplace({who.pid, who.tid}, kernel::identity_of(calls, who.directory));
+  };
   h::find_threads(view, leader_exited, [&](const ProcessView& thread, h::ThreadOwns owns) {
+    const std::size_t before = out.seen.size();
     if (owns == h::ThreadOwns::kDescriptors) {
       (void)h::find_descriptors(thread, job.bound_sockets, out);
+      note_identity(thread, before);
       return;
     }
     ProcessView inside = thread;
@@ -94,15 +100,18 @@ Sightings look_at(const Job& job, const ProcessEntry& process, Worker& worker) {
     if (own && *own != process.mount_namespace) out.namespaces.push_back({*own, thread.pid, thread.tid, -1});
     h::find_working_directory(inside, out);
     h::find_root_directory(inside, out);
+    note_identity(thread, before);
   });
   // Last, because it may wait for the process.
   h::find_mappings(view, out);
+  note_identity(view, 0);
   drop_repeats(out.seen);
   return out;
 }
 
 void merge(Sightings&& from, Sightings& into) {
   std::ranges::move(from.seen, std::back_inserter(into.seen));
+  into.identities.merge(from.identities);
   std::ranges::move(from.namespaces, std::back_inserter(into.namespaces));
   std::ranges::move(from.socket_owners, std::back_inserter(into.socket_owners));
   into.denied += from.denied != 0 ? 1 : 0;

@@ -4,12 +4,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <sys/types.h>
 #include <vector>
 
 #include "gone/holder.h"
 #include "gone/wanted.h"
+#include "kernel/procfs_identity.h"
 #include "kernel/procfs_place.h"
 #include "kernel/system_calls.h"
 
@@ -51,6 +53,9 @@ struct ProcessView {
 
 struct Sightings {
   std::vector<Sighting> seen{};
+  // Of each process and thread (0: the process) that was seen holding something, read when it was seen: its number may
+  // be another's by the time it is printed.
+  std::map<std::pair<pid_t, pid_t>, kernel::ProcessIdentity> identities{};
   std::vector<SeenNamespace> namespaces{};
   std::vector<std::pair<std::uint64_t, pid_t>> socket_owners;  // socket inode, process: only for bound ones
   std::size_t denied = 0;                                      // processes that may not be looked into

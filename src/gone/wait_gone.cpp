@@ -7,6 +7,7 @@
 #include "gone/device_check.h"
 #include "gone/visible_mount.h"
 #include "kernel/superblock_alive.h"
+#include "kernel/superblock_shutdown.h"
 
 namespace unmoor::gone {
 namespace {
@@ -42,6 +43,12 @@ bool is_mounted(const Inquiry& inquiry) {
            holder.kind == HolderKind::kNamespaceByHandle || holder.kind == HolderKind::kNamespaceByMount ||
            holder.kind == HolderKind::kNamespaceUnexplained;
   });
+}
+
+// What was found by its device while it was mounted nowhere has no known type: no server is behind such a filesystem.
+bool may_be_asked_by_number(const Target& target) {
+  if (!target.superblock) return false;
+  return target.type.empty() ? target.superblock->major != 0 : kernel::answers_by_number(target.type);
 }
 
 Result<Inquiry> inquire_about(const kernel::SystemCalls& calls, const Target& target) {
@@ -124,25 +131,20 @@ Result<Verdict> GoneWaiter::wait(const WaitOptions& options) {
       if (!verdict || verdict->outcome == Outcome::kStillMounted) return verdict;
     }
     // Without a watch each look is an exclusive open or a system call: further and further apart.
-    milliseconds pause = watch_ ? milliseconds(200) : milliseconds(10);
+    milliseconds pause = watch_ ? std::chrono::hours(1) : milliseconds(10);
     while (!has_gone(std::min(Clock::now() + pause, deadline))) {
       if (Clock::now() >= deadline) return ask_who(Outcome::kTimedOut);
-      if (options.progress) options.progress();
       if (!watch_) pause = std::min(pause * 3 / 2, milliseconds(1000));
     }
   }
   // The event comes before the last writes and before the device is let go.
+  if (may_be_asked_by_number(target_) && !kernel::wait_for_shutdown(*calls_, *target_.superblock, deadline))
+    return ask_who(Outcome::kTimedOut);
   Verdict verdict{.outcome = Outcome::kGone};
   if (!node_.empty()) {
     const kernel::Exclusive state = wait_until_free(*calls_, node_, deadline);
     if (state == kernel::Exclusive::kInUse) return ask_who(Outcome::kTimedOut);
     verdict.device_was_free = state == kernel::Exclusive::kFree;
-  } else {
-    // An anonymous device number may be somebody else's at once, so that "alive" is no more than a hint.
-    for (int number = 0; number < 8 && target_.superblock && !target_.type.empty(); ++number) {
-      std::this_thread::sleep_for(pause_before_try(number));
-      if (kernel::superblock_alive(*calls_, *target_.superblock, target_.type) != kernel::Alive::kYes) break;
-    }
   }
   return verdict;
 }

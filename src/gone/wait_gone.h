@@ -2,7 +2,6 @@
 // Waits until a filesystem is gone: its superblock has shut down, and its device can be opened exclusively.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -26,8 +25,6 @@ struct Verdict {
 
 struct WaitOptions {
   std::optional<Clock::time_point> deadline{};  // none: as long as it takes, unless it is mounted somewhere
-  // Called about five times a second while the filesystem is alive.
-  std::function<void()> progress{};
 };
 
 // One filesystem, watched from before the unmount on.

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include "kernel/procfs_place.h"
+#include "kernel/procfs_text.h"
 
 namespace unmoor::kernel {
 namespace {
@@ -66,20 +67,30 @@ Result<void> for_each_mount_namespace(const SystemCalls& calls, int proc,
 }
 
 Result<NamespaceVisitor> NamespaceVisitor::on_this_thread(const SystemCalls& calls, int proc) {
+  const long home = calls.openat(proc, "thread-self/ns/mnt", O_RDONLY);
+  if (home < 0) return fail_from(home, "open", "ns/mnt");
+  UniqueFd owner(static_cast<int>(home));
   // setns(2) into a mount namespace wants a root and working directory that no other thread shares.
   const long result = calls.call(SYS_unshare, CLONE_FS);
   if (result < 0) return fail_from(result, "unshare(CLONE_FS)");
-  return NamespaceVisitor(calls, proc);
+  return NamespaceVisitor(calls, proc, std::move(owner));
 }
 
-Result<MountTable> NamespaceVisitor::table_of(int namespace_fd) const {
-  const long entered = calls_->setns(namespace_fd, CLONE_NEWNS);
+Result<std::string> NamespaceVisitor::text_of(UniqueFd name_space) const {
+  const long entered = calls_->setns(name_space.get(), CLONE_NEWNS);
+  name_space.reset();
   if (entered < 0) return fail_from(entered, "setns");
-  // Through our own /proc: the namespace may have none.
-  const long table = calls_->openat(proc_, "thread-self/mountinfo", O_RDONLY);
-  if (table < 0) return fail_from(table, "open", "mountinfo");
-  const UniqueFd owner(static_cast<int>(table));
-  return MountTable::read(*calls_, owner.get());
+  // Through our own /proc: the namespace may have none. The open file holds the namespace as we do.
+  Result<std::string> text = read_text(*calls_, proc_, "thread-self/mountinfo");
+  const long back = calls_->setns(home_.get(), CLONE_NEWNS);
+  if (back < 0) return fail_from(back, "setns");
+  return text;
+}
+
+Result<MountTable> NamespaceVisitor::table_of(UniqueFd name_space) const {
+  const Result<std::string> text = text_of(std::move(name_space));
+  if (!text) return std::unexpected(text.error());
+  return MountTable::parse(*text);
 }
 
 }  // namespace unmoor::kernel

@@ -32,17 +32,24 @@ using NamespaceInode = std::uint64_t;
 // Reads mount tables from inside other namespaces, on a thread of the caller's that must do nothing else afterwards:
 // its root and working directory are no longer shared with the process. Mount points are seen from the namespace's own
 // root, also when every process in it is chrooted.
+//
+// Whoever is in a namespace, or has it open, keeps it and every filesystem in it alive: a visit is over before the
+// table is parsed, and the thread is back in the namespace it came from.
 class NamespaceVisitor {
  public:
   // `proc` is an open /proc; it must outlive the visitor. Errors: EPERM and those of unshare(2).
   [[nodiscard]] static Result<NamespaceVisitor> on_this_thread(const SystemCalls& calls, int proc);
   // Errors: EPERM where setns(2) is not allowed; those of MountTable::read.
-  [[nodiscard]] Result<MountTable> table_of(int namespace_fd) const;
+  [[nodiscard]] Result<MountTable> table_of(UniqueFd name_space) const;
 
  private:
-  NamespaceVisitor(const SystemCalls& calls, int proc) : calls_(&calls), proc_(proc) {}
+  NamespaceVisitor(const SystemCalls& calls, int proc, UniqueFd home)
+      : calls_(&calls), proc_(proc), home_(std::move(home)) {}
+  [[nodiscard]] Result<std::string> text_of(UniqueFd name_space) const;
+
   const SystemCalls* calls_;
   int proc_;
+  UniqueFd home_;
 };
 
 }  // namespace unmoor::kernel

@@ -25,7 +25,15 @@ Alive fuse_alive(const SystemCalls& calls, DeviceNumber device) {
 
 Alive superblock_alive(const SystemCalls& calls, DeviceNumber device, std::string_view type) {
   if (type == "fuse" || type.starts_with("fuse.")) return fuse_alive(calls, device);
-  if (may_revalidate(type) || type == "fuseblk" || type.starts_with("fuseblk.")) return Alive::kUnknown;
+  return answers_by_number(type) ? alive_by_number(calls, device) : Alive::kUnknown;
+}
+
+bool answers_by_number(std::string_view type) {
+  const std::string_view family = type.substr(0, type.find('.'));
+  return family != "fuse" && family != "fuseblk" && !may_revalidate(family);
+}
+
+Alive alive_by_number([[maybe_unused]] const SystemCalls& calls, [[maybe_unused]] DeviceNumber device) {
 #ifdef SYS_ustat
   std::array<char, 64> answer;  // struct ustat: 32 bytes
   // The kernel's own packing of a device number (new_encode_dev).

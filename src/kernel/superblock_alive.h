@@ -16,4 +16,9 @@ enum class Alive { kYes, kNo, kUnknown };
 // filesystem as soon as its owner is gone: kYes is a hint for those.
 [[nodiscard]] Alive superblock_alive(const SystemCalls& calls, DeviceNumber device, std::string_view type);
 
+// The same by ustat(2) whatever the type is: for the caller to know that the filesystem's statfs asks nobody, as that
+// of every type does of which answers_by_number() is true.
+[[nodiscard]] Alive alive_by_number(const SystemCalls& calls, DeviceNumber device);
+[[nodiscard]] bool answers_by_number(std::string_view type);
+
 }  // namespace unmoor::kernel

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 
 #include "gone/wait_gone.h"
 #include "support/hung_fuse.h"
+#include "support/loop_device.h"
 #include "support/mount_rights.h"
 
 namespace unmoor::gone {
@@ -112,6 +114,41 @@ TEST_F(Hardship, AnAnonymousNumberThatIsUsedAgainIsAnotherFilesystem) {
   EXPECT_THAT(ask({"Y"}).answers.at(0).holders, IsEmpty());
 }
 
+// Files of an overlay show a device number of their own, or that of a layer; neither is the overlay's.
+TEST_F(Hardship, AnOverlayAndItsLayersAreTwoFilesystems) {
+  mount_tmpfs("X");
+  for (const char* const name : {"X/lower", "X/upper", "X/work"})
+    mkdir(name, 0755);
+  std::ofstream("X/lower/file") << "text";
+  char* const here = get_current_dir_name();
+  const std::string x = std::string(here) + "/X";
+  std::free(here);
+  const std::string layers = "lowerdir=" + x + "/lower,upperdir=" + x + "/upper,workdir=" + x + "/work";
+  if (mount("overlay", "Y", "overlay", 0, layers.c_str()) != 0) GTEST_SKIP() << "needs overlay";
+  const kernel::UniqueFd held(open("Y/file", O_RDONLY | O_CLOEXEC));
+  void* const mapped = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE, held.get(), 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  const std::vector<Holder> of_overlay = blocking("Y");
+  const std::vector<Holder> of_layers = ask({"X"}).answers.at(0).holders;
+  munmap(mapped, 4096);
+  ASSERT_EQ(of_overlay.size(), 2U);
+  EXPECT_THAT(std::vector({of_overlay[0].kind, of_overlay[1].kind}),
+              testing::UnorderedElementsAre(HolderKind::kDescriptor, HolderKind::kMapping));
+  for (const Holder& holder : of_layers)
+    EXPECT_EQ(holder.kind, HolderKind::kOverlay) << holder.path;
+  EXPECT_EQ(of_layers.size(), 3U);
+}
+
+TEST_F(Hardship, ABtrfsHasAnotherNumberInItsFiles) {
+  test::LoopDevice loop("btrfs-image", 128);
+  if (!loop.ready() || std::system(("mkfs.btrfs -q -f " + loop.node() + " >btrfs.log 2>&1").c_str()) != 0 ||
+      mount(loop.node().c_str(), "X", "btrfs", 0, nullptr) != 0)
+    GTEST_SKIP() << "needs btrfs";
+  const kernel::UniqueFd held(open("X/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  EXPECT_EQ(blocking("X").size(), 1U);
+  EXPECT_EQ(ask({loop.node()}).answers.at(0).holders.size(), 2U) << "the mount, and the file on it";
+}
+
 TEST_F(Hardship, NamesWithNewlinesAndFalseDeletionMarks) {
   mount_tmpfs("X");
   const std::string odd = "X/a\nb (deleted)";
@@ -137,14 +174,18 @@ TEST_F(Hardship, AMountPointWithSpacesAndNewlines) {
   EXPECT_EQ(holders[0].kind, HolderKind::kPathDescriptor);
 }
 
-// 50,000 where the limit allows it.
+// 50,000 where the limit allows it; root may raise it.
 TEST_F(Hardship, ManyDescriptorsInOneProcess) {
   mount_tmpfs("X");
   std::ofstream("X/file") << "text";
+  const rlimit enough{50100, 50100};
   rlimit limit{};
+  if (setrlimit(RLIMIT_NOFILE, &enough) != 0) {
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
   getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 50100);
-  setrlimit(RLIMIT_NOFILE, &limit);
   std::vector<kernel::UniqueFd> held;
   for (rlim_t i = 0; i + 100 < limit.rlim_cur; ++i)
     held.emplace_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
