@@ -35,6 +35,7 @@ void Aftermath::before(const char* target) {
         census ? gone::resolve_target(*census, target, gone::AskFor::kWhatItNames) : fail(EINVAL, "find");
     Result<gone::GoneWaiter> waiter = known ? gone::GoneWaiter::prepare(calls_, *known) : fail(EINVAL, "find");
     if (waiter) waiter_.emplace(std::move(*waiter));
+    if (waiter_) progress_.emplace(calls_, waiter_->target().block_device);
     return;
   }
   const Result<kernel::Place> place = kernel::place_of(calls_, AT_FDCWD, target);
@@ -64,6 +65,7 @@ int Aftermath::wait() {
   gone::WaitOptions how;
   if (*options_.wait >= 0) how.deadline = gone::Clock::now() + std::chrono::milliseconds(*options_.wait);
   const Result<gone::Verdict> verdict = waiter_->wait(how);
+  progress_.reset();
   if (!verdict) {
     std::fprintf(stderr, "umount: %s: unmounted, but whether it is gone cannot be told\n", printable(name_).c_str());
     return kExitSystem;
@@ -80,9 +82,10 @@ int Aftermath::wait() {
   return mounted ? kExitFailed : kExitTimedOut;
 }
 
-void explain_busy(const kernel::SystemCalls& calls, const std::vector<std::string>& mount_points) {
+std::optional<gone::Inquiry> ask_why_busy(const kernel::SystemCalls& calls,
+                                          const std::vector<std::string>& mount_points) {
   Result<gone::Census> census = gone::Census::take(calls);
-  if (!census) return;
+  if (!census) return std::nullopt;
   const auto shared = std::make_shared<gone::Census>(std::move(*census));
   std::vector<gone::Target> targets;
   for (const std::string& mount_point : mount_points) {
@@ -90,21 +93,29 @@ void explain_busy(const kernel::SystemCalls& calls, const std::vector<std::strin
     if (target) targets.push_back(std::move(*target));
   }
   Result<gone::Inquiry> inquiry = gone::inquire(shared, std::move(targets));
-  if (!inquiry) return;
-  std::fflush(stdout);
+  if (!inquiry) return std::nullopt;
   for (gone::Answer& answer : inquiry->answers) {
     // What this process inherited from its caller goes with it; the caller's own is listed as well.
     std::erase_if(answer.holders, [](const gone::Holder& holder) {
       return holder.prevents != gone::Prevents::kUnmount || holder.pid == ::getpid();
     });
-    const bool certain = std::ranges::any_of(
+    answer.unexplained = std::ranges::none_of(
         answer.holders, [](const gone::Holder& holder) { return holder.certainty == gone::Certainty::kCertain; });
-    std::fputs(answer_text(answer, few()).c_str(), stderr);
-    if (!certain) std::fputs("A reference remains that no finder explains.\n", stderr);
+  }
+  return std::move(*inquiry);
+}
+
+void print_busy(const gone::Inquiry& inquiry) {
+  std::fflush(stdout);
+  for (const gone::Answer& answer : inquiry.answers) {
+    gone::Answer shown = answer;
+    shown.unexplained = false;  // that sentence is about a filesystem that is mounted nowhere
+    std::fputs(answer_text(shown, few()).c_str(), stderr);
+    if (answer.unexplained) std::fputs("A reference remains that no finder explains.\n", stderr);
     if (answer.holders.size() > kFirstFew)
       std::fprintf(stderr, "HINT: `unmoor who %s` shows all of them.\n", printable(answer.target.mount_point).c_str());
   }
-  print_notes(*inquiry);
+  print_notes(inquiry);
   std::fputs("HINT: free what FREE BY names, from the top, or take it out of the tree now with `unmoor umount -l`.\n",
              stderr);
 }

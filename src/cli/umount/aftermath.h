@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/umount/options.h"
+#include "cli/who/progress.h"
 #include "gone/wait_gone.h"
 #include "kernel/system_calls.h"
 
@@ -31,9 +32,13 @@ class Aftermath {
   std::string name_;
   std::optional<kernel::DeviceNumber> device_;
   std::optional<gone::GoneWaiter> waiter_;
+  std::optional<WriteProgress> progress_;  // the unmount itself writes what is dirty
 };
 
-// The first few holders of each mount that was busy, and what to do next, on stderr. /proc is read once.
-void explain_busy(const kernel::SystemCalls& calls, const std::vector<std::string>& mount_points);
+// Who keeps these mounts busy, now that umount(2) has refused them. /proc is read once. Nothing: it cannot be asked.
+[[nodiscard]] std::optional<gone::Inquiry> ask_why_busy(const kernel::SystemCalls& calls,
+                                                        const std::vector<std::string>& mount_points);
+// The first few holders of each, and what to do next, on stderr.
+void print_busy(const gone::Inquiry& inquiry);
 
 }  // namespace unmoor::cli::umount

@@ -36,8 +36,9 @@ std::size_t utf8_length(std::string_view text) {
   return 0;
 }
 
-// Appends the text between quotes; false if a byte had to be replaced.
-bool append_string(std::string& out, std::string_view text) {
+}  // namespace
+
+bool append_json_string(std::string& out, std::string_view text) {
   bool exact = true;
   out += '"';
   while (!text.empty()) {
@@ -61,13 +62,11 @@ bool append_string(std::string& out, std::string_view text) {
   return exact;
 }
 
-}  // namespace
-
 void append_json_member(std::string& out, std::string_view name, std::string_view text) {
   out += '"';
   out += name;
   out += "\": ";
-  if (append_string(out, text)) return;
+  if (append_json_string(out, text)) return;
   out += ", \"";
   out += name;
   out += "_raw\": {\"bytes\": \"";

@@ -11,4 +11,7 @@ namespace unmoor::cli::umount {
 // `"name_raw": {"bytes": "<hex>"}`.
 void append_json_member(std::string& out, std::string_view name, std::string_view text);
 
+// Appends the text between quotes; false if a byte that is not UTF-8 became U+FFFD.
+bool append_json_string(std::string& out, std::string_view text);
+
 }  // namespace unmoor::cli::umount

@@ -107,6 +107,8 @@ void Report::no_such_mount(std::string_view target, bool there) {
 
 void Report::line(const Line& line, const MountFate& fate) {
   const std::string_view mount_point = line.as_given ? std::string_view(line.given) : line.entry->mount_point;
+  if (fate.fate == Fate::kFailed && fate.error == EBUSY && fate.blocked_by == nullptr)
+    busy_.emplace_back(line.entry->mount_point);
   if (options_.json) {
     begin_item(line.given, line.entry->mount_point);
     append_json_member(json_ += ", ", "source", line.entry->source);
@@ -128,7 +130,6 @@ void Report::line(const Line& line, const MountFate& fate) {
       if (options_.voice == Voice::kUnmoor) complain(mount_point, "not tried.");
       return;
     case Fate::kFailed:
-      if (fate.error == EBUSY && fate.blocked_by == nullptr) busy_.emplace_back(line.entry->mount_point);
       if (options_.quiet && fate.error == EINVAL) return;
       complain(mount_point, why(fate) + ".");
   }
@@ -166,7 +167,7 @@ void Report::ignored(const kernel::MountEntry& entry) {
 
 void Report::summary(std::size_t went, std::size_t stay) {
   if (options_.json) {
-    json_end_ = ",\n  \"unmounted\": " + std::to_string(went) + ",\n  \"stay\": " + std::to_string(stay);
+    json_end_ += ",\n  \"unmounted\": " + std::to_string(went) + ",\n  \"stay\": " + std::to_string(stay);
   } else {
     std::fprintf(stderr, "umount: %zu of %zu unmounted, %zu %s\n", went, went + stay, stay,
                  stay == 1 ? "stays" : "stay");
@@ -184,7 +185,7 @@ void Report::would_stay(const kernel::MountEntry& entry, const MountFate& fate) 
 
 void Report::nothing_begun(std::size_t stay, std::size_t total) {
   if (options_.json) {
-    json_end_ = ",\n  \"unmounted\": 0,\n  \"stay\": " + std::to_string(total);
+    json_end_ += ",\n  \"unmounted\": 0,\n  \"stay\": " + std::to_string(total);
   } else {
     std::fprintf(stderr, "umount: %zu of %zu would stay: nothing was unmounted\n", stay, total);
   }

@@ -44,6 +44,9 @@ class Report {
   void nothing_begun(std::size_t stay, std::size_t total);
   void may_begin();
 
+  // More members for the end of the object.
+  void explain(const std::string& members) { json_end_ += ",\n  " + members; }
+
   // Mounts that could not be unmounted because something holds them.
   [[nodiscard]] const std::vector<std::string>& busy() const { return busy_; }
 

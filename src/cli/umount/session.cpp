@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "cli/umount/aftermath.h"
+#include "cli/umount/busy_json.h"
 #include "cli/umount/exit_code.h"
 #include "cli/umount/interrupt.h"
 #include "cli/umount/name_space.h"
@@ -38,9 +39,11 @@ int Session::run() {
       code = std::min(code + one, kLargestExitCode);
     }
   }
+  const std::optional<gone::Inquiry> busy =
+      options_.voice == Voice::kUnmoor && !report_.busy().empty() ? ask_why_busy(calls_, report_.busy()) : std::nullopt;
+  if (busy && options_.json) report_.explain(busy_json(*busy));
   report_.finish();
-  if (options_.voice == Voice::kUnmoor && !options_.json && !report_.busy().empty())
-    explain_busy(calls_, report_.busy());
+  if (busy && !options_.json) print_busy(*busy);
   return interrupted() ? kExitUserAbort : code;
 }
 

@@ -31,17 +31,40 @@ std::string progress_text(std::optional<std::uint64_t> left, bool whole_machine,
   return text;
 }
 
-bool Progress::is_wanted() {
-  return isatty(STDERR_FILENO) != 0;
+WriteProgress::WriteProgress(const kernel::SystemCalls& calls, std::optional<kernel::DeviceNumber> device)
+    : calls_(calls), device_(device) {
+  if (isatty(STDERR_FILENO) != 0) thread_ = std::thread([this] { work(); });
 }
 
-void Progress::show() {
+WriteProgress::~WriteProgress() {
+  if (!thread_.joinable()) return;
+  {
+    const MutexLock lock(mutex_);
+    over_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+  if (shown_) std::fputs("\r\033[K", stderr);
+}
+
+void WriteProgress::work() {
+  for (;;) {
+    const auto next = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+    MutexLock lock(mutex_);
+    while (!over_ && changed_.wait_until(mutex_, next)) {
+    }
+    if (over_) return;
+    lock.unlock();
+    show();
+  }
+}
+
+void WriteProgress::show() {
   std::optional<std::uint64_t> left;
-  if (target_.block_device) left = kernel::dirty_bytes_of(calls_, "/sys/kernel/debug", *target_.block_device);
+  if (device_) left = kernel::dirty_bytes_of(calls_, "/sys/kernel/debug", *device_);
   const bool whole_machine = !left;
   if (!left) left = kernel::dirty_bytes(calls_);
-  const std::optional<std::uint64_t> written =
-      target_.block_device ? kernel::bytes_written(calls_, *target_.block_device) : std::nullopt;
+  const std::optional<std::uint64_t> written = device_ ? kernel::bytes_written(calls_, *device_) : std::nullopt;
   const auto now = std::chrono::steady_clock::now();
   if (written && written_ && *written >= *written_) {
     const double seconds = std::chrono::duration<double>(now - at_).count();
@@ -52,10 +75,6 @@ void Progress::show() {
   at_ = now;
   std::fprintf(stderr, "\r\033[K%s", progress_text(left, whole_machine, rate_).c_str());
   shown_ = true;
-}
-
-void Progress::clear() {
-  if (shown_) std::fputs("\r\033[K", stderr);
 }
 
 }  // namespace unmoor::cli

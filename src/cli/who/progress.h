@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <thread>
 
-#include "gone/target.h"
+#include "kernel/mount_table.h"
 #include "kernel/system_calls.h"
+#include "sync/mutex.h"
 
 namespace unmoor::cli {
 
@@ -16,20 +18,29 @@ namespace unmoor::cli {
 // devices, and so an upper bound.
 [[nodiscard]] std::string progress_text(std::optional<std::uint64_t> left, bool whole_machine, double bytes_per_second);
 
-class Progress {
+// Shows it about five times a second, on a thread of its own: what is waited for may be a system call. Shows nothing
+// where stderr is no terminal.
+class WriteProgress {
  public:
-  Progress(const kernel::SystemCalls& calls, const gone::Target& target) : calls_(calls), target_(target) {}
-  [[nodiscard]] static bool is_wanted();  // stderr is a terminal
-  void show();
-  void clear();
+  WriteProgress(const kernel::SystemCalls& calls, std::optional<kernel::DeviceNumber> device);
+  WriteProgress(const WriteProgress&) = delete;
+  WriteProgress& operator=(const WriteProgress&) = delete;
+  ~WriteProgress();  // the line is gone
 
  private:
+  void work();
+  void show();
+
   const kernel::SystemCalls& calls_;
-  const gone::Target& target_;
+  const std::optional<kernel::DeviceNumber> device_;
   bool shown_ = false;
   std::optional<std::uint64_t> written_{};
   std::chrono::steady_clock::time_point at_{};
   double rate_ = 0;  // smoothed, bytes per second
+  Mutex mutex_;
+  CondVar changed_;
+  bool over_ UNMOOR_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
 };
 
 }  // namespace unmoor::cli

@@ -105,10 +105,9 @@ int run_wait(int argc, char** argv) {
     return kGone;
   }
   if (!waiter) return complain(name, waiter.error());
-  Progress progress(calls, waiter->target());
-  if (Progress::is_wanted()) options.progress = [&] { progress.show(); };
+  std::optional<WriteProgress> progress(std::in_place, calls, waiter->target().block_device);
   const Result<gone::Verdict> verdict = waiter->wait(options);
-  progress.clear();
+  progress.reset();
   if (!verdict) return complain(name, verdict.error());
   json ? print_json(name, *verdict) : print_text(name, *verdict);
   return exit_code(verdict->outcome);
