@@ -34,12 +34,18 @@ class Output {
 
   [[nodiscard]] const posix_spawn_file_actions_t* actions() const { return &actions_; }
   [[nodiscard]] std::string text() const {
-    std::array<char, 1024> start{};
-    const ssize_t got = pread(file_.get(), start.data(), start.size(), 0);
-    std::string text(start.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
-    while (!text.empty() && text.back() == '\n')
-      text.pop_back();
+    std::array<char, 4096> part{};
+    std::string text;
+    for (ssize_t got; (got = pread(file_.get(), part.data(), part.size(), static_cast<off_t>(text.size()))) > 0;)
+      text.append(part.data(), static_cast<std::size_t>(got));
     return text;
+  }
+  // No more than a person wants to see.
+  [[nodiscard]] std::string complaint() const {
+    std::string start = text().substr(0, 1024);
+    while (!start.empty() && start.back() == '\n')
+      start.pop_back();
+    return start;
   }
 
  private:
@@ -51,15 +57,12 @@ std::string how_it_ended(int status) {
   return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status)) : fmt::format("exit {}", WEXITSTATUS(status));
 }
 
-}  // namespace
-
-Result<double> time_command(const Arguments& arguments) {
+// Runs the command to its end; its status as waitpid(2) gives it.
+Result<int> run_to_end(const Arguments& arguments, const Output& output) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments)
     argv.push_back(const_cast<char*>(argument.c_str()));  // NOLINT: exec's signature
   argv.push_back(nullptr);
-  const Output output;
-  const auto start = std::chrono::steady_clock::now();
   pid_t child = 0;
   const int refused = posix_spawnp(&child, argv[0], output.actions(), nullptr, argv.data(), environ);
   if (refused != 0) return fail(refused, "run", arguments[0]);
@@ -67,10 +70,28 @@ Result<double> time_command(const Arguments& arguments) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     if (interrupted() != 0) kill(child, SIGTERM);
   }
+  return status;
+}
+
+}  // namespace
+
+Result<double> time_command(const Arguments& arguments) {
+  const Output output;
+  const auto start = std::chrono::steady_clock::now();
+  const Result<int> status = run_to_end(arguments, output);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  if (status != 0)
-    return fail(EIO, "run", fmt::format("{}: {}: {}", fmt::join(arguments, " "), how_it_ended(status), output.text()));
+  if (!status) return std::unexpected(status.error());
+  if (*status != 0)
+    return fail(EIO, "run",
+                fmt::format("{}: {}: {}", fmt::join(arguments, " "), how_it_ended(*status), output.complaint()));
   return elapsed.count();
+}
+
+Result<std::string> output_of(const Arguments& arguments) {
+  const Output output;
+  const Result<int> status = run_to_end(arguments, output);
+  if (!status) return std::unexpected(status.error());
+  return output.text();
 }
 
 Result<void> run_command(const Arguments& arguments) {

@@ -16,7 +16,10 @@ using Arguments = std::vector<std::string>;
 // A signal caught by interrupt.h ends the command too.
 [[nodiscard]] Result<double> time_command(const Arguments& arguments);
 
-// The same without the time.
+// What it prints, standard output and error together, whatever it exits with. Errors: that of posix_spawn(3).
+[[nodiscard]] Result<std::string> output_of(const Arguments& arguments);
+
+// The same as time_command without the time.
 [[nodiscard]] Result<void> run_command(const Arguments& arguments);
 
 }  // namespace unmoor::measure

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/bench/result.h"
 #include "measure/scenario.h"
 #include "measure/scratch.h"
 
@@ -23,7 +24,8 @@ struct Planned {
   std::string description;
   measure::MountNamespace where = measure::MountNamespace::kPrivate;
   std::function<Result<measure::Scenario>()> make;
-  std::string bench = {};  // whose it is; filled in by the caller of set_up's function
+  std::function<Result<KindTable>()> look = {};  // instead of `make`: nothing is timed
+  std::string bench = {};                        // whose it is; filled in by the caller of set_up's function
 };
 
 struct Bench {
@@ -37,5 +39,6 @@ struct Bench {
 [[nodiscard]] std::function<std::vector<Planned>(const std::string& unmoor)> set_up_exec(CLI::App& command);
 [[nodiscard]] std::function<std::vector<Planned>(const std::string& unmoor)> set_up_umount(CLI::App& command);
 [[nodiscard]] std::function<std::vector<Planned>(const std::string& unmoor)> set_up_tree(CLI::App& command);
+[[nodiscard]] std::function<std::vector<Planned>(const std::string& unmoor)> set_up_who(CLI::App& command);
 
 }  // namespace unmoor::cli::bench

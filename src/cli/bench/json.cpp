@@ -51,6 +51,17 @@ ordered_json ratio(const measure::Ratio& value) {
   return {{"value", value.value}, {"low", value.low}, {"high", value.high}};
 }
 
+ordered_json kinds(const KindTable& table) {
+  ordered_json rows = ordered_json::array();
+  for (const KindRow& row : table.rows) {
+    ordered_json found = ordered_json::object();
+    for (std::size_t i = 0; i < row.found.size(); ++i)
+      found[table.programs[i]] = row.found[i] ? ordered_json(*row.found[i]) : ordered_json(nullptr);
+    rows.push_back({{"kind", row.kind}, {"found", std::move(found)}});
+  }
+  return rows;
+}
+
 ordered_json scenario(const ScenarioResult& result) {
   ordered_json sides = ordered_json::array();
   for (std::size_t i = 0; i < result.scenario.sides.size(); ++i) {
@@ -63,7 +74,8 @@ ordered_json scenario(const ScenarioResult& result) {
                           {"stddev_of_mean", measure::stddev_of_mean(seconds)},
                           {"median", measure::median(seconds)},
                           {"p10", measure::percentile(seconds, 0.1)},
-                          {"p90", measure::percentile(seconds, 0.9)}};
+                          {"p90", measure::percentile(seconds, 0.9)},
+                          {"p99", measure::percentile(seconds, 0.99)}};
     if (const auto value = over_reference(result, i)) entry["reference_over_this"] = ratio(*value);
     if (const auto value = over_floor(result, i)) entry["this_over_floor"] = ratio(*value);
     sides.push_back(std::move(entry));
@@ -140,22 +152,23 @@ std::string json_text(const BenchResult& result) {
   for (const NotMeasured& one : result.not_measured)
     not_measured.push_back({{"bench", one.bench}, {"name", one.name}, {"why", one.why}});
   const measure::Environment& environment = result.environment;
-  const ordered_json document = {{"schema", kSchema},
-                                 {"bench", result.bench},
-                                 {"rcu", result.rcu},
-                                 {"environment",
-                                  {{"kernel", environment.kernel},
-                                   {"version", environment.version},
-                                   {"cpus", environment.cpus},
-                                   {"cpu", environment.cpu},
-                                   {"rcu_normal", optional(environment.rcu_normal)},
-                                   {"rcu_expedited", optional(environment.rcu_expedited)},
-                                   {"unmoor", result.unmoor},
-                                   {"util_linux", environment.util_linux},
-                                   {"crun", environment.crun},
-                                   {"bubblewrap", environment.bubblewrap}}},
-                                 {"scenarios", std::move(scenarios)},
-                                 {"not_measured", std::move(not_measured)}};
+  ordered_json document = {{"schema", kSchema},
+                           {"bench", result.bench},
+                           {"rcu", result.rcu},
+                           {"environment",
+                            {{"kernel", environment.kernel},
+                             {"version", environment.version},
+                             {"cpus", environment.cpus},
+                             {"cpu", environment.cpu},
+                             {"rcu_normal", optional(environment.rcu_normal)},
+                             {"rcu_expedited", optional(environment.rcu_expedited)},
+                             {"unmoor", result.unmoor},
+                             {"util_linux", environment.util_linux},
+                             {"crun", environment.crun},
+                             {"bubblewrap", environment.bubblewrap}}},
+                           {"scenarios", std::move(scenarios)},
+                           {"not_measured", std::move(not_measured)}};
+  if (result.kinds) document["kinds"] = kinds(*result.kinds);
   // A path is bytes; what is not UTF-8 in it is replaced.
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }

@@ -56,16 +56,27 @@ measure::Progress progress_of(const Planned& plan, int runs) {
   };
 }
 
+Refusal no_place(const Error& error) {
+  return {words(error), error.code == EPERM ? "this needs root, or user namespaces for ordinary users." : ""};
+}
+
+// A table of kinds, in a private place that is gone when it returns.
+std::expected<KindTable, Refusal> look_one(const Planned& plan) {
+  const Result<measure::Scratch> scratch = measure::Scratch::make(MountNamespace::kPrivate);
+  if (!scratch) return std::unexpected(no_place(scratch.error()));
+  Result<KindTable> table = plan.look();
+  if (table) return std::move(*table);
+  if (table.error().code == EINTR) return std::unexpected(Refusal{"", "", Refusal::Next::kLeave});
+  return std::unexpected(Refusal{words(table.error()), ""});
+}
+
 // One scenario in its place: mounts and knobs are back when it returns.
 std::expected<ScenarioResult, Refusal> measure_one(const Planned& plan, const CommonOptions& options,
                                                    measure::Environment& environment) {
   MountNamespace where = plan.where;
   if (options.private_only || geteuid() != 0) where = MountNamespace::kPrivate;
   const Result<measure::Scratch> scratch = measure::Scratch::make(where);
-  if (!scratch)
-    return std::unexpected(
-        Refusal{words(scratch.error()),
-                scratch.error().code == EPERM ? "this needs root, or user namespaces for ordinary users." : ""});
+  if (!scratch) return std::unexpected(no_place(scratch.error()));
   const Result<measure::Scenario> scenario = plan.make();
   if (!scenario) return std::unexpected(Refusal{words(scenario.error()), ""});
   std::optional<RcuGuard> guard;
@@ -91,11 +102,21 @@ std::expected<ScenarioResult, Refusal> measure_one(const Planned& plan, const Co
   return result;
 }
 
+void print_heading(const BenchResult& all) {
+  if (all.scenarios.empty() && !all.kinds) std::fputs(environment_text(all).c_str(), stdout);
+}
+
 void print(const BenchResult& all, const ScenarioResult& result, const CommonOptions& options) {
   const bool colours = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-  if (all.scenarios.empty()) std::fputs(environment_text(all).c_str(), stdout);
+  print_heading(all);
   const auto form = options.table ? measure::PerfForm::kTable : measure::PerfForm::kSummary;
   std::fputs(scenario_text(result, form, colours ? Colour::kYes : Colour::kNo).c_str(), stdout);
+  std::fflush(stdout);
+}
+
+void print(const BenchResult& all, const Planned& plan, const KindTable& table) {
+  print_heading(all);
+  std::printf("\n%s: %s\n%s", plan.name.c_str(), plan.description.c_str(), kinds_text(table).c_str());
   std::fflush(stdout);
 }
 
@@ -111,14 +132,21 @@ int measure_all(const std::string& asked, const std::vector<Planned>& plans, con
   BenchResult all{asked, options.rcu, UNMOOR_VERSION, measure::read_environment(), {}, {}};
   int code = 0;
   for (const Planned& plan : plans) {
-    std::expected<ScenarioResult, Refusal> result = measure_one(plan, options, all.environment);
-    if (result) {
-      if (!options.json) print(all, *result, options);
-      all.scenarios.push_back(std::move(*result));
-      continue;
+    std::optional<Refusal> refused;
+    if (plan.look) {
+      std::expected<KindTable, Refusal> table = look_one(plan);
+      if (table && !options.json) print(all, plan, *table);
+      if (table) all.kinds = std::move(*table);
+      if (!table) refused = std::move(table.error());
+    } else {
+      std::expected<ScenarioResult, Refusal> result = measure_one(plan, options, all.environment);
+      if (result && !options.json) print(all, *result, options);
+      if (result) all.scenarios.push_back(std::move(*result));
+      if (!result) refused = std::move(result.error());
     }
+    if (!refused) continue;
     code = 1;
-    const Refusal& refusal = result.error();
+    const Refusal& refusal = *refused;
     if (!refusal.why.empty()) complain(plan, refusal);
     if (refusal.next == Refusal::Next::kLeave) return code;
     all.not_measured.push_back({plan.bench, plan.name, refusal.why});

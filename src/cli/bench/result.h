@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,16 @@ struct NotMeasured {
   std::string why;
 };
 
+// Which program finds which kind of holder.
+struct KindRow {
+  std::string kind;
+  std::vector<std::optional<bool>> found;  // in the order of the programs; nothing: it could not be tried here
+};
+struct KindTable {
+  std::vector<std::string> programs;
+  std::vector<KindRow> rows;
+};
+
 struct BenchResult {
   std::string bench;   // as asked: "umount", or "all"
   std::string rcu;     // as asked: "current", "normal", "expedited"
@@ -37,12 +48,15 @@ struct BenchResult {
   measure::Environment environment;
   std::vector<ScenarioResult> scenarios;
   std::vector<NotMeasured> not_measured;
+  std::optional<KindTable> kinds{};  // `unmoor bench who` only
 };
 
 enum class Colour : std::uint8_t { kNo, kYes };
 
 [[nodiscard]] std::string environment_text(const BenchResult& result);
 [[nodiscard]] std::string scenario_text(const ScenarioResult& result, measure::PerfForm form, Colour colour);
+
+[[nodiscard]] std::string kinds_text(const KindTable& table);
 
 [[nodiscard]] std::string json_text(const BenchResult& result);
 // The reverse; ratios and percentiles are not read, they follow from the runs. Error: why it is no such text.

@@ -48,15 +48,45 @@ std::string scenario_text(const ScenarioResult& result, measure::PerfForm form, 
     width = std::max(width, side.command.size());
   for (std::size_t i = 0; i < sides.size(); ++i)
     text += measure::perf_stat_text(sides[i].command, result.measured.seconds[i], form);
-  fmt::format_to(out, "  {:<{}}  {:>10}  {:>10}  {:>10}\n", "", width, "median", "10 %", "90 %");
+  fmt::format_to(out, "  {:<{}}  {:>10}  {:>10}  {:>10}  {:>10}\n", "", width, "median", "10 %", "90 %", "99 %");
   for (std::size_t i = 0; i < sides.size(); ++i) {
     const auto& seconds = result.measured.seconds[i];
-    fmt::format_to(out, "  {:<{}}  {:>10}  {:>10}  {:>10}  {}\n", sides[i].command, width,
+    fmt::format_to(out, "  {:<{}}  {:>10}  {:>10}  {:>10}  {:>10}  {}\n", sides[i].command, width,
                    duration_text(measure::median(seconds)), duration_text(measure::percentile(seconds, 0.1)),
-                   duration_text(measure::percentile(seconds, 0.9)), comparison(result, i));
+                   duration_text(measure::percentile(seconds, 0.9)), duration_text(measure::percentile(seconds, 0.99)),
+                   comparison(result, i));
   }
   if (result.disturbed) text += "  WARNING: somebody changed an RCU knob meanwhile; these figures mix two modes.\n";
   return text;
+}
+
+std::string kinds_text(const KindTable& table) {
+  std::size_t width = 0;
+  for (const KindRow& row : table.rows)
+    width = std::max(width, row.kind.size());
+  std::string text = fmt::format("\n  {:<{}}", "", width);
+  const auto out = std::back_inserter(text);
+  for (const std::string& program : table.programs)
+    fmt::format_to(out, "  {}", program);
+  text += '\n';
+  std::vector<std::size_t> found(table.programs.size());
+  std::vector<std::size_t> tried(table.programs.size());
+  for (const KindRow& row : table.rows) {
+    fmt::format_to(out, "  {:<{}}", row.kind, width);
+    for (std::size_t i = 0; i < row.found.size(); ++i) {
+      const char* const word = !row.found[i] ? "?" : *row.found[i] ? "yes" : "-";
+      fmt::format_to(out, "  {:<{}}", word, table.programs[i].size());
+      tried[i] += row.found[i].has_value() ? 1 : 0;
+      found[i] += row.found[i].value_or(false) ? 1 : 0;
+    }
+    text.resize(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  }
+  fmt::format_to(out, "  {:<{}}", "", width);
+  for (std::size_t i = 0; i < table.programs.size(); ++i)
+    fmt::format_to(out, "  {:<{}}", fmt::format("{}/{}", found[i], tried[i]), table.programs[i].size());
+  text.resize(text.find_last_not_of(' ') + 1);
+  return text + "\n";
 }
 
 }  // namespace unmoor::cli::bench

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -39,8 +40,8 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// `unmoor bench umount` in a directory of its own for temporary files, so that what it leaves can be told from what
-// other people mount and attach.
+// `unmoor bench umount`, or another bench, in a directory of its own for temporary files, so that what it leaves can be
+// told from what other people mount and attach.
 class BenchProgram : public testing::Test {
  protected:
   void SetUp() override {
@@ -57,12 +58,12 @@ class BenchProgram : public testing::Test {
     fs::remove_all(temporary_, ignored);
   }
 
-  void start(const std::vector<std::string>& options) {
+  void start(const std::vector<std::string>& options, const char* bench = "umount") {
     pid_ = fork();
     ASSERT_GE(pid_, 0);
     if (pid_ != 0) return;
     setenv("TMPDIR", temporary_.c_str(), 1);
-    std::vector<std::string> words = {"unmoor", "bench", "umount"};
+    std::vector<std::string> words = {"unmoor", "bench", bench};
     words.insert(words.end(), options.begin(), options.end());
     std::vector<char*> argv;
     for (std::string& word : words)
@@ -109,6 +110,48 @@ TEST_F(BenchProgram, MeasuresAndLeavesNothing) {
   EXPECT_THAT(output(), testing::HasSubstr("\"reference_over_this\""));
   EXPECT_FALSE(mounted());
   EXPECT_FALSE(directory_left());
+}
+
+std::size_t occurrences(const std::string& text, const std::string& what) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += what.size())
+    ++found;
+  return found;
+}
+
+bool has_program(const char* name) {
+  return std::system((std::string("command -v ") + name + " >/dev/null").c_str()) == 0;
+}
+
+TEST_F(BenchProgram, WhoComparesTheProgramsAndLeavesNoProcess) {
+  if (!has_program("lsof") || !has_program("fuser")) GTEST_SKIP() << "needs lsof and fuser";
+  start({"-r", "2", "--only", "crowd", "--processes=20", "--descriptors=13", "--json"}, "who");
+  const int status = wait();
+  ASSERT_EQ(status, 0) << output();
+  for (const char* const side : {"fuser -vm MOUNT", "lsof MOUNT", "unmoor who MOUNT"})
+    EXPECT_THAT(output(), testing::HasSubstr(side));
+  EXPECT_FALSE(mounted());
+  EXPECT_FALSE(directory_left());
+}
+
+TEST_F(BenchProgram, WhoFindsEveryKindThatCanBePlanted) {
+  start({"--only", "kinds", "--json"}, "who");
+  const int status = wait();
+  ASSERT_EQ(status, 0) << output();
+  EXPECT_EQ(occurrences(output(), "\"unmoor who\": false"), 0U) << output();
+  EXPECT_GE(occurrences(output(), "\"unmoor who\": true"), 12U) << output();
+  EXPECT_FALSE(mounted());
+  EXPECT_TRUE(within(10s, [&] { return !loop_attached() && !directory_left(); }));
+}
+
+TEST_F(BenchProgram, WhoMeasuresHowSoonAWaitEnds) {
+  if (geteuid() != 0 || access("/dev/loop-control", W_OK) != 0) GTEST_SKIP() << "needs root: loop devices";
+  start({"-r", "3", "--only", "wait,wait-dirty", "--dirty=2", "--json"}, "who");
+  const int status = wait();
+  ASSERT_EQ(status, 0) << output();
+  EXPECT_EQ(occurrences(output(), "\"p99\""), 2U);
+  EXPECT_FALSE(mounted());
+  EXPECT_TRUE(within(10s, [&] { return !loop_attached() && !directory_left(); }));
 }
 
 TEST_F(BenchProgram, EverySignalLeavesNoMountInItsOwnNamespace) {

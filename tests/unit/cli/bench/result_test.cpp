@@ -47,6 +47,29 @@ TEST(BenchText, SaysWhenTheKnobsWereDisturbed) {
   EXPECT_THAT(scenario_text(result, measure::PerfForm::kSummary, Colour::kNo), HasSubstr("mix two modes"));
 }
 
+TEST(BenchText, TheTableOfKindsCountsWhatWasFoundAndWhatCouldBeTried) {
+  const KindTable table{
+      .programs = {"unmoor who", "lsof"},
+      .rows = {{"descriptor", {true, true}}, {"swap", {true, false}}, {"uprobe", {std::nullopt, false}}}};
+  const std::string text = kinds_text(table);
+  EXPECT_THAT(text, HasSubstr("\n  descriptor  yes         yes\n"));
+  EXPECT_THAT(text, HasSubstr("\n  swap        yes         -\n"));
+  EXPECT_THAT(text, HasSubstr("\n  uprobe      ?           -\n"));
+  EXPECT_THAT(text, HasSubstr("              2/2         1/3\n"));
+}
+
+TEST(BenchJson, TheTableOfKinds) {
+  BenchResult all;
+  all.bench = "who";
+  EXPECT_FALSE(nlohmann::json::parse(json_text(all)).contains("kinds"));
+  all.kinds = KindTable{.programs = {"unmoor who"}, .rows = {{"swap", {true}}, {"uprobe", {std::nullopt}}}};
+  const auto kinds = nlohmann::json::parse(json_text(all))["kinds"];
+  ASSERT_EQ(kinds.size(), 2U);
+  EXPECT_EQ(kinds[0]["kind"], "swap");
+  EXPECT_EQ(kinds[0]["found"]["unmoor who"], true);
+  EXPECT_TRUE(kinds[1]["found"]["unmoor who"].is_null());
+}
+
 TEST(BenchJson, HasTheDocumentedFields) {
   BenchResult all;
   all.bench = "umount";
@@ -71,6 +94,7 @@ TEST(BenchJson, HasTheDocumentedFields) {
   EXPECT_FALSE(sides[0].contains("reference_over_this"));
   EXPECT_EQ(sides[1]["seconds"].size(), 3U);
   EXPECT_DOUBLE_EQ(sides[1]["median"], 0.001);
+  EXPECT_NEAR(sides[1]["p99"], 0.0011, 1e-5);
   EXPECT_NEAR(sides[1]["reference_over_this"]["value"], 15.0, 1e-9);
   EXPECT_NEAR(sides[1]["this_over_floor"]["value"], 1.25, 1e-9);
   EXPECT_FALSE(sides[2].contains("this_over_floor"));

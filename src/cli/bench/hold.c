@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Holds the filesystem mounted on DIR in exactly one way, says "ready", and lets go when its standard input ends.
+// unmoor-hold: holds the filesystem mounted on DIR in exactly one way, says "ready", and lets go when its standard
+// input ends. For `unmoor bench who` and the tests.
 //
-//   hold KIND DIR     DIR must hold a file named "file"; kinds: see the table at the end
+//   unmoor-hold KIND DIR     DIR must hold a file named "file"; kinds: see the table at the end
 //
 // What the kernel keeps by itself (swap, loop, uprobe, ...) is put back before the program ends.
 #include <errno.h>
@@ -277,6 +278,27 @@ static void hold_namespace_descriptor(void) {
   until_told();
 }
 
+// Kept by a bind mount of its file only. The mount point must be private: elsewhere the kernel refuses.
+static void hold_namespace_mount(void) {
+  char keeper[4200], file_of_it[4300], link[64];
+  snprintf(keeper, sizeof keeper, "%s.keeper", directory);
+  snprintf(file_of_it, sizeof file_of_it, "%s/mnt", keeper);
+  mkdir(keeper, 0755);
+  check(mount("keeper", keeper, "tmpfs", 0, NULL), "mount");
+  check(mount("none", keeper, NULL, MS_PRIVATE, NULL), "mount --make-private");
+  const int at = open(file_of_it, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  check(at, file_of_it);
+  close(at);
+  const int fd = open_childs_namespace();
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  check(mount(link, file_of_it, NULL, MS_BIND, NULL), "mount --bind");
+  close(fd);
+  until_told();
+  check(umount2(file_of_it, 0), "umount2");
+  check(umount2(keeper, 0), "umount2");
+  rmdir(keeper);
+}
+
 static void hold_tree(void) {
   check(syscall(SYS_open_tree, AT_FDCWD, directory, 1 /* OPEN_TREE_CLONE */ | O_CLOEXEC), "open_tree");
   until_told();
@@ -431,6 +453,7 @@ static const struct {
     {"zombie-leader", hold_zombie_leader},
     {"namespace", hold_namespace},
     {"namespace-descriptor", hold_namespace_descriptor},
+    {"namespace-mount", hold_namespace_mount},
     {"detached-tree", hold_tree},
     {"nested-mount", hold_nested},
     {"bind-copy", hold_bind},
@@ -448,7 +471,6 @@ int main(int argc, char** argv) {
   }
   directory = argv[2];
   snprintf(file, sizeof file, "%s/file", directory);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
     if (strcmp(kinds[i].name, argv[1]) != 0) continue;
     kinds[i].hold();
