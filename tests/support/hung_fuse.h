@@ -38,6 +38,11 @@ class HungFuse {
   }
 
   [[nodiscard]] bool ready() const { return mounted_; }
+  // Whoever waits gets ENOTCONN from now on.
+  void end_server() {
+    end(server_);
+    server_ = 0;
+  }
   // A process that sits in the filesystem, waiting for the server for good.
   void add_victim() {
     victim_ = fork();

@@ -150,6 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Kind{"zombie-leader", HolderKind::kDescriptor, kUnmount, kCertain, true, "/X/file"},
                     Kind{"namespace", HolderKind::kNamespace, kShutdown, kCertain, false, "/X"},
                     Kind{"namespace-descriptor", HolderKind::kNamespaceByHandle, kShutdown, kCertain, false, "/X"},
+                    Kind{"namespace-mount", HolderKind::kNamespaceByMount, kShutdown, kCertain, false, "/X"},
                     Kind{"detached-tree", HolderKind::kDetachedTree, kShutdown, kCertain, false, "/"},
                     Kind{"nested-mount", HolderKind::kNestedMount, kUnmount, kCertain, false, "/X/inner mount"},
                     Kind{"bind-copy", HolderKind::kMount, kShutdown, kCertain, false, "/X.copy"},
