@@ -3,8 +3,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -136,6 +139,77 @@ TEST_F(Wait, LetsTheDeviceBeUsedAtOnce) {
     ASSERT_TRUE(loop_->make_ext4()) << round;
     ASSERT_EQ(mount(loop_->node().c_str(), "X", "ext4", 0, nullptr), 0) << round;
   }
+}
+
+// The event comes before the filesystem's last writes. Here they wait for four seconds, because the filesystem that the
+// loop device's file is on is frozen: longer than all tries of the device together.
+TEST_F(Wait, OutlastsAShutdownThatTakesLongerThanTheTries) {
+  mkdir("outer", 0755);
+  const test::LoopDevice outer("outer-image", 64);
+  if (!outer.ready() || !outer.make_ext4() || mount(outer.node().c_str(), "outer", "ext4", 0, nullptr) != 0)
+    GTEST_SKIP() << "needs a loop device with ext4";
+  {
+    const test::LoopDevice inner("outer/inner-image", 24);
+    ASSERT_TRUE(inner.ready() && inner.make_ext4());
+    ASSERT_EQ(mount(inner.node().c_str(), "X", "ext4", 0, nullptr), 0);
+    std::ofstream("X/file") << "text";
+    int held = open("X/file", O_RDONLY | O_CLOEXEC);
+    GoneWaiter waiter = waiter_for("X");
+    ASSERT_EQ(umount2("X", MNT_DETACH), 0);
+    syncfs(held);  // what is left to write is the superblock alone
+    const kernel::UniqueFd root(open("outer", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_EQ(ioctl(root.get(), FIFREEZE, 0), 0);
+    const pid_t thawer = fork();  // a process, so that the machine is put right whatever becomes of the test
+    if (thawer == 0) {
+      sleep(4);
+      _exit(ioctl(root.get(), FITHAW, 0));
+    }
+    std::thread releaser([&] { close(held); });
+    const Result<Verdict> verdict = waiter.wait({});
+    releaser.join();
+    int status = 0;
+    waitpid(thawer, &status, 0);
+    EXPECT_EQ(status, 0);
+    ASSERT_TRUE(verdict);
+    EXPECT_EQ(verdict->outcome, Outcome::kGone);
+    EXPECT_TRUE(verdict->device_was_free);
+  }
+  for (int i = 0; i < 1000 && umount2("outer", 0) != 0; ++i)
+    usleep(10000);  // the inner loop device is being taken apart
+}
+
+TEST_F(Wait, LeavesAShutdownThatHangsToItselfAtTheDeadline) {
+  mkdir("outer", 0755);
+  const test::LoopDevice outer("outer-image", 64);
+  if (!outer.ready() || !outer.make_ext4() || mount(outer.node().c_str(), "outer", "ext4", 0, nullptr) != 0)
+    GTEST_SKIP() << "needs a loop device with ext4";
+  {
+    const test::LoopDevice inner("outer/inner-image", 24);
+    ASSERT_TRUE(inner.ready() && inner.make_ext4());
+    ASSERT_EQ(mount(inner.node().c_str(), "X", "ext4", 0, nullptr), 0);
+    std::ofstream("X/file") << "text";
+    int held = open("X/file", O_RDONLY | O_CLOEXEC);
+    GoneWaiter waiter = waiter_for("X");
+    ASSERT_EQ(umount2("X", MNT_DETACH), 0);
+    syncfs(held);
+    const kernel::UniqueFd root(open("outer", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_EQ(ioctl(root.get(), FIFREEZE, 0), 0);
+    const pid_t thawer = fork();
+    if (thawer == 0) {
+      sleep(2);
+      _exit(ioctl(root.get(), FITHAW, 0));
+    }
+    std::thread releaser([&] { close(held); });
+    const Result<Verdict> verdict = waiter.wait(within(milliseconds(300)));
+    int status = 0;
+    EXPECT_EQ(waitpid(thawer, &status, WNOHANG), 0) << "it waited for the thaw";
+    releaser.join();
+    waitpid(thawer, &status, 0);
+    ASSERT_TRUE(verdict);
+    EXPECT_EQ(verdict->outcome, Outcome::kTimedOut);
+  }
+  for (int i = 0; i < 1000 && umount2("outer", 0) != 0; ++i)
+    usleep(10000);
 }
 
 // {mount, hold, detach, wait, release}: no wait ends early, none never, nothing is left.

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Texts of /proc as kernels print them.
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -143,6 +147,69 @@ TEST(Place, SaysThatTheKernelTellsNoMountId) {
   const Result<Place> place = place_of(Old(), AT_FDCWD, "/proc/self/exe");
   ASSERT_FALSE(place);
   EXPECT_EQ(place.error().code, ENOSYS);
+}
+
+// Files of a program that is always mapped, and of no device at all.
+TEST(Maps, AreAskedOneByOneWhatTheTextSays) {
+  const SystemCalls& calls = SystemCalls::real();
+  const UniqueFd maps(open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+  struct ::statx own;
+  ASSERT_EQ(statx(AT_FDCWD, "/proc/self/exe", 0, STATX_INO, &own), 0);
+  const std::vector<DeviceNumber> none = {{4095, 4095}};
+  const std::vector<DeviceNumber> mine = {{4095, 4095}, {own.stx_dev_major, own.stx_dev_minor}};
+  const Result<bool> any = maps_any_of(calls, maps.get(), mine);
+  if (!any && any.error().code == ENOTTY) GTEST_SKIP() << "needs PROCMAP_QUERY: Linux 6.11";
+  ASSERT_TRUE(any);
+  const Result<std::string> text = read_text(calls, AT_FDCWD, "/proc/self/maps");
+  EXPECT_EQ(*any, !parse_maps(*text, mine).empty());
+  EXPECT_EQ(maps_any_of(calls, maps.get(), none), false);
+}
+
+TEST(Maps, AreReadAsTextWhereTheKernelCannotBeAsked) {
+  class NoQuery : public SystemCalls {
+    [[nodiscard]] long call(long number, long a, long b, long c, long d, long e, long f) const noexcept override {
+      return number == SYS_ioctl ? -ENOTTY : SystemCalls::call(number, a, b, c, d, e, f);
+    }
+  };
+  const NoQuery calls;
+  const UniqueFd self(open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Result<std::string> text = read_text(calls, AT_FDCWD, "/proc/self/maps");
+  struct ::statx own;
+  ASSERT_EQ(statx(AT_FDCWD, "/proc/self/exe", 0, STATX_INO, &own), 0);
+  const std::vector<DeviceNumber> mine = {{own.stx_dev_major, own.stx_dev_minor}};
+  const Result<std::vector<Mapping>> found = mappings_of(calls, self.get(), mine);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->size(), parse_maps(*text, mine).size());
+}
+
+// The text of a ring with many registered files is longer than one read.
+TEST(Fdinfo, IsReadToItsEnd) {
+  class LongText : public SystemCalls {
+   public:
+    LongText() {
+      text_ = "pos:\t0\nflags:\t02000002\nmnt_id:\t15\nUserFiles:\t100\n";
+      for (int i = 0; i < 100; ++i)
+        text_ += "    " + std::to_string(i) + ": /mnt/" + std::string(50, 'f') + std::to_string(i) + "\n";
+    }
+    [[nodiscard]] long call(long number, long a, long b, long c, long d, long e, long f) const noexcept override {
+      if (number != SYS_read) return SystemCalls::call(number, a, b, c, d, e, f);
+      const std::size_t size = std::min(static_cast<std::size_t>(c), text_.size() - at_);
+      std::memcpy(reinterpret_cast<char*>(b), text_.data() + at_, size);
+      at_ += size;
+      return static_cast<long>(size);
+    }
+
+   private:
+    std::string text_;
+    mutable std::size_t at_ = 0;
+  };
+  const LongText calls;
+  const UniqueFd self(open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Result<DescriptorFacts> facts = descriptor_facts(calls, self.get(), self.get());
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->mount_id, 15U);
+  ASSERT_EQ(facts->ring_files.size(), 100U);
+  EXPECT_TRUE(facts->ring_files.back().ends_with("f99"));
 }
 
 }  // namespace
