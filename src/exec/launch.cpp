@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "exec/launch.h"
 
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <linux/close_range.h>
-#include <linux/futex.h>
-#include <new>
+#include <memory>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -26,17 +23,8 @@ using kernel::UniqueFd;
 
 constexpr int kBacklog = 1024;
 
-// How the broker came up, on a page that both processes see.
-struct Launched {
-  std::atomic<std::uint32_t> done{0};
-  const char* step = "fork";  // a literal: the same address in parent and child
-  int error = 0;
-
-  void finish() {
-    done.store(1, std::memory_order_release);
-    syscall(SYS_futex, &done, FUTEX_WAKE, 1, nullptr, nullptr, 0);
-  }
-};
+// The child's stack, and the broker's, which has a copy of it. Only what is used of it is ever there.
+constexpr std::size_t kStackSize = 256 << 10;
 
 // A descriptor table of our own with nothing in it but 0, 1, 2. The others are never copied, so nothing is closed and
 // no filesystem is asked to flush anything: a file on a dead server cannot hold us up.
@@ -49,52 +37,64 @@ bool leave_descriptors(const SystemCalls& calls) {
   return true;
 }
 
+// Prepares everything in the launcher's memory, while the launcher stands still, and makes the broker with the one copy
+// of the page tables that it takes.
 class Child {
  public:
-  Child(const SystemCalls& calls, const BrokerSetting& setting, const LaunchSetting& launch, Launched& outcome)
-      : calls_(calls), setting_(setting), launch_(launch), outcome_(outcome) {}
+  Child(const SystemCalls& calls, const BrokerSetting& setting, const LaunchSetting& launch)
+      : calls_(calls), setting_(setting), launch_(launch) {}
 
-  // `stay`: the launcher is pid 1, to whom the broker would come back as a visible child: it stays this hidden one.
-  [[noreturn]] void run(bool stay) {
-    Report report;
-    UniqueFd listener = prepare(report);
-    const bool ready = static_cast<bool>(listener);
-    if (ready && !stay) {
-      const pid_t broker = ::fork();
-      if (broker < 0) note("fork", -errno);
-      if (broker != 0) {
-        outcome_.finish();
-        std::_Exit(0);
-      }
-    } else {
-      outcome_.finish();
-    }
-    if (ready) run_broker(calls_, setting_, std::move(listener), std::move(report));
-    std::_Exit(0);
+  static int run(void* self) {
+    static_cast<Child*>(self)->make_broker();
+    return 0;
   }
 
+  // What failed; EINTR as long as nothing is known, because the child was killed.
+  [[nodiscard]] int error() const { return error_; }
+  [[nodiscard]] const char* step() const { return step_; }
+
  private:
+  void make_broker() {
+    Report report;
+    UniqueFd listener = prepare(report);
+    if (!listener) return;
+    // An orphan goes to init. To a launcher that is init it would come back as a visible child; as a second child of
+    // the launcher it inherits the exit signal of this one, which is none, and stays hidden.
+    const long flags = setting_.program == 1 ? CLONE_PARENT : 0;
+    const long broker = calls_.call(SYS_clone, flags, 0, 0, 0, 0);
+    if (broker == 0) {
+      run_broker(calls_, setting_, std::move(listener), std::move(report));
+      std::_Exit(0);
+    }
+    if (note("clone", broker)) error_ = 0;
+  }
+
   bool note(const char* step, long result) {
     if (result >= 0) return true;
-    outcome_.step = step;
-    outcome_.error = static_cast<int>(-result);
+    step_ = step;
+    error_ = static_cast<int>(-result);
     return false;
   }
 
   bool take_null() {
-    const UniqueFd null(static_cast<int>(calls_.open("/dev/null", O_RDWR)));
+    // The launcher may have started with some of the three closed: then it is one of them itself.
+    UniqueFd null(static_cast<int>(calls_.open("/dev/null", O_RDWR)));
     if (!note("open /dev/null", null ? 0 : -ENOENT)) return false;
     for (int fd = 0; fd < 3; ++fd)
-      if (!note("dup2", calls_.call(SYS_dup3, null.get(), fd, 0))) return false;
+      if (fd != null.get() && !note("dup3", calls_.call(SYS_dup3, null.get(), fd, 0))) return false;
+    if (null.get() < 3) static_cast<void>(null.release());
     return true;
   }
 
   UniqueFd prepare(Report& report) {
     if (!leave_descriptors(calls_)) return note("close_range", -EINVAL), UniqueFd();
     if (launch_.report) {
-      const long file = calls_.open(launch_.report->c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY, 0666);
-      if (!note("open the report", file)) return {};
-      report = Report(UniqueFd(static_cast<int>(file)), launch_.format);
+      // While 0, 1, 2 are still the launcher's: it may be one of them by name, and must not become one of them.
+      const UniqueFd file(
+          static_cast<int>(calls_.open(launch_.report->c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY, 0666)));
+      const long above = file ? calls_.call(SYS_fcntl, file.get(), F_DUPFD_CLOEXEC, 3) : file.get();
+      if (!note("open the report", above)) return {};
+      report = Report(UniqueFd(static_cast<int>(above)), launch_.format);
     }
     if (!take_null()) return {};
     static_cast<void>(calls_.call(SYS_setsid));
@@ -114,7 +114,8 @@ class Child {
   const SystemCalls& calls_;
   const BrokerSetting& setting_;
   const LaunchSetting& launch_;
-  Launched& outcome_;
+  int error_ = EINTR;
+  const char* step_ = "start the broker";
 };
 
 // While it lasts, orphans go past this process to its own reaper.
@@ -147,30 +148,16 @@ Result<Token> start_broker(const SystemCalls& calls, Token token, const LaunchSe
   std::memcpy(token.broker_secret, secrets[2], kSecretSize);
   token.report = setting.report ? 1 : 0;
 
-  void* const page = mmap(nullptr, sizeof(Launched), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) return fail(errno, "mmap");
-  auto* const outcome = new (page) Launched;
-  const auto self = static_cast<pid_t>(calls.call(SYS_getpid));
-  const BrokerSetting broker{token, setting.defer, self};
+  const BrokerSetting broker{token, setting.defer, static_cast<pid_t>(calls.call(SYS_getpid))};
+  const auto stack = std::make_unique_for_overwrite<std::byte[]>(kStackSize);
+  Child starter(calls, broker, setting);
   const NoReaper no_reaper;
   // Exit signal 0: the program that this process becomes neither gets a SIGCHLD for it nor sees it in wait(2).
-  const long child = calls.call(SYS_clone, CLONE_FILES, 0, 0, 0, 0);
-  if (child == 0) Child(calls, broker, setting, *outcome).run(self == 1);
+  const long child =
+      calls.clone_sharing_memory(Child::run, stack.get() + kStackSize, CLONE_VFORK | CLONE_FILES, &starter);
   if (child < 0) return fail_from(child, "clone");
-  while (outcome->done.load(std::memory_order_acquire) == 0) {
-    const timespec patience{0, 50'000'000};
-    static_cast<void>(
-        calls.call(SYS_futex, SystemCalls::pointer(&outcome->done), FUTEX_WAIT, 0, SystemCalls::pointer(&patience)));
-    if (outcome->done.load(std::memory_order_acquire) == 0 && calls.call(SYS_kill, child, 0) != 0) break;
-    if (outcome->done.load(std::memory_order_acquire) == 0 &&
-        calls.call(SYS_wait4, child, 0, WNOHANG | __WALL, 0) == child)
-      return fail(EINTR, "start the broker");
-  }
-  if (self != 1) static_cast<void>(calls.call(SYS_wait4, child, 0, __WALL, 0));
-  const int error = outcome->error;
-  const char* const step = outcome->step;
-  munmap(page, sizeof(Launched));
-  if (error != 0) return fail(error, step);
+  static_cast<void>(calls.call(SYS_wait4, child, 0, __WALL, 0));
+  if (starter.error() != 0) return fail(starter.error(), starter.step());
   return token;
 }
 

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "container.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <linux/magic.h>
+#include <sstream>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace unmoor::test {
@@ -52,6 +55,17 @@ Words under_exec(const Words& command, const Words& options) {
   words.emplace_back("--");
   words.insert(words.end(), command.begin(), command.end());
   return words;
+}
+
+std::string wait_for_report(const Words& wanted) {
+  for (int i = 0;; ++i) {
+    std::stringstream text;
+    text << std::ifstream("report").rdbuf();
+    const bool complete = std::ranges::all_of(
+        wanted, [&](const std::string& word) { return text.str().find(word) != std::string::npos; });
+    if (complete || i == 100) return text.str();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 }
 
 std::string make_bundle(const std::string& name, const Words& arguments, const std::string& mounts) {

@@ -26,6 +26,10 @@ Ran shell(const std::string& script);
 // `unmoor exec --force OPTIONS -- COMMAND`: --force, because grace periods are expedited on most machines.
 Words under_exec(const Words& command, const Words& options = {});
 
+// What ./report says once it has all of `wanted`, or after half a second: the broker writes its last lines after the
+// program has ended, and a worker its own when the grace period is over.
+std::string wait_for_report(const Words& wanted);
+
 // A bundle in ./NAME whose process is `arguments`, with the probe as /probe; `mounts` is more JSON for its mounts.
 std::string make_bundle(const std::string& name, const Words& arguments, const std::string& mounts = "");
 Words crun_run(const std::string& bundle, const std::string& id);

@@ -28,31 +28,27 @@ std::optional<measure::RcuGuard> slow_grace_periods() {
   return std::move(*guard);
 }
 
-std::string report_of(const Words& command, const std::string& options, int expected = 0) {
+// The report of a run under exec, as far as `wanted` says.
+std::string report_of(const Words& command, const std::string& options, const Words& wanted, int expected = 0) {
   std::remove("report");
   Words with = {"--report=report"};
   if (!options.empty()) with.push_back(options);
   const Ran ran = run(under_exec(command, with));
   EXPECT_EQ(ran.status, expected) << ran.out;
-  // The broker writes its last lines after the program has ended, and a worker its own when the grace period is over.
-  for (int i = 0; i < 100; ++i) {
-    const std::string text = shell("cat report").out;
-    if (text.find("let go") != std::string::npos && text.find("deferred") != std::string::npos) return text;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return shell("cat report").out;
+  return wait_for_report(wanted);
 }
 
 TEST(ExecPolicy, CrunAndBwrapAreTakenOver) {
   UNMOOR_NEEDS_CRUN();
   const auto guard = slow_grace_periods();
-  const std::string crun = report_of(crun_run(make_bundle("taken", {"/probe", "exit", "0"}), "taken"), "");
+  const std::string crun =
+      report_of(crun_run(make_bundle("taken", {"/probe", "exit", "0"}), "taken"), "", {"deferred", "let go"});
   EXPECT_THAT(crun, HasSubstr("deferred"));
   EXPECT_THAT(crun, HasSubstr("kept"));
   EXPECT_THAT(crun, HasSubstr("let go"));
   if (!installed("bwrap")) return;
-  const std::string bwrap =
-      report_of({"bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid", "true"}, "");
+  const std::string bwrap = report_of(
+      {"bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid", "true"}, "", {"oldroot"});
   EXPECT_THAT(bwrap, HasSubstr("oldroot"));
   EXPECT_THAT(bwrap, Not(HasSubstr("plain")));
 }
@@ -60,8 +56,8 @@ TEST(ExecPolicy, CrunAndBwrapAreTakenOver) {
 TEST(ExecPolicy, AutoKeepsNoNamespaceAndNeverTakesNothingOver) {
   UNMOOR_NEEDS_CRUN();
   const Words command = crun_run(make_bundle("auto", {"/probe", "exit", "0"}), "auto");
-  EXPECT_THAT(report_of(command, "--defer=auto"), Not(HasSubstr("kept")));
-  EXPECT_EQ(report_of(command, "--defer=never").find("deferred"), std::string::npos);
+  EXPECT_THAT(report_of(command, "--defer=auto", {"deferred"}), Not(HasSubstr("kept")));
+  EXPECT_EQ(report_of(command, "--defer=never", {}).find("deferred"), std::string::npos);
 }
 
 TEST(ExecPolicy, AReportInJsonIsOneObjectALine) {
@@ -70,10 +66,9 @@ TEST(ExecPolicy, AReportInJsonIsOneObjectALine) {
   const Ran ran =
       run(under_exec(crun_run(make_bundle("json", {"/probe", "exit", "0"}), "json"), {"--report=report", "--json"}));
   EXPECT_EQ(ran.status, 0) << ran.out;
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_THAT(wait_for_report({R"("what":"deferred")"}), HasSubstr(R"("what":"deferred")"));
   if (!installed("python3")) GTEST_SKIP() << "needs python3";
   EXPECT_EQ(shell("python3 -c 'import json\nfor l in open(\"report\"): json.loads(l)'").status, 0);
-  EXPECT_THAT(shell("cat report").out, HasSubstr(R"("what":"deferred")"));
 }
 
 class ExecVolume : public testing::Test {
@@ -105,7 +100,7 @@ class ExecVolume : public testing::Test {
 TEST_F(ExecVolume, WithoutAnotherMountIsFreeWhenTheRuntimeReturns) {
   const auto guard = slow_grace_periods();
   const std::string bundle = make_bundle("alone", {"/probe", "exit", "0"}, volume());
-  EXPECT_THAT(report_of(crun_run(bundle, "alone"), ""), HasSubstr("crun.")) << "the broker was there";
+  EXPECT_THAT(report_of(crun_run(bundle, "alone"), "", {"crun."}), HasSubstr("crun.")) << "the broker was there";
   for (const char* defer : {"--defer=elsewhere", "--defer=auto"}) {
     for (int i = 0; i < times(100); ++i) {
       const Ran ran = run(under_exec(crun_run(bundle, "alone"), {defer}));
@@ -120,7 +115,7 @@ TEST_F(ExecVolume, WithAnotherMountIsReturnedEarlyFrom) {
   ASSERT_EQ(mkdir("elsewhere", 0755), 0);
   ASSERT_EQ(mount(loop_.c_str(), "elsewhere", "ext4", 0, nullptr), 0);
   // The broker lives in this namespace, which is not pid 1's: it would hold the volume itself.
-  EXPECT_THAT(report_of(crun_run(make_bundle("both", {"/probe", "exit", "0"}, volume()), "both"), ""),
+  EXPECT_THAT(report_of(crun_run(make_bundle("both", {"/probe", "exit", "0"}, volume()), "both"), "", {"private"}),
               HasSubstr("private mount namespace"));
 }
 
@@ -176,8 +171,7 @@ TEST(ExecRuntime, RootlessBwrapAndCrun) {
   const Ran helped = as_nobody(under_exec(bwrap, {"--report=report"}));
   EXPECT_EQ(helped.status, plain.status);
   EXPECT_EQ(helped.out, plain.out);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_THAT(shell("cat report").out, HasSubstr("deferred"));
+  EXPECT_THAT(wait_for_report({"deferred"}), HasSubstr("deferred"));
 }
 
 TEST(ExecRuntime, NothingIsLeftBehind) {

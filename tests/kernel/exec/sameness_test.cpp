@@ -76,6 +76,20 @@ TEST(ExecSameness, StandardInputArrives) {
   EXPECT_EQ(shell("printf hello | " UNMOOR_PROGRAM " exec --force -- cat").out, "hello");
 }
 
+TEST(ExecSameness, ALauncherWithClosedStreamsGetsABrokerToo) {
+  UNMOOR_NEEDS_MOUNTS();
+  ASSERT_EQ(shell("cp \"$(command -v umount)\" .").status, 0);  // the installed one is setuid
+  for (const char* closed : {"<&-", "2>&-", "<&- >&- 2>&-"}) {
+    ASSERT_EQ(shell("rm -f report; mkdir -p m && mount -t tmpfs t m").status, 0);
+    EXPECT_EQ(
+        shell(UNMOOR_PROGRAM " exec --force --defer=always --report=report -- ./umount -l m " + std::string(closed))
+            .status,
+        0)
+        << closed;
+    EXPECT_THAT(wait_for_report({"deferred"}), HasSubstr("deferred")) << closed;
+  }
+}
+
 TEST(ExecSameness, ThePidIsTheOneThatWasStarted) {
   EXPECT_EQ(shell("sh -c 'echo $$; exec " UNMOOR_PROGRAM " exec --force -- sh -c \"echo \\$\\$\"' | uniq | wc -l").out,
             "1\n");
