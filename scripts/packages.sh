@@ -35,6 +35,7 @@ libgtest-dev
 lsof
 mandoc
 mount
+podman
 procps
 psmisc
 python3

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <new>
+#include <sys/mman.h>
 
 #include "kernel/system_calls.h"
 
@@ -31,6 +33,24 @@ class FailingCalls : public kernel::SystemCalls {
   int nth_;
   int code_;
   mutable std::atomic<int> made_{0};
+};
+
+// The same, counting the calls of all processes that are forked while it lives.
+class SharedFailingCalls {
+ public:
+  SharedFailingCalls(int nth, int code)
+      : memory_(mmap(nullptr, sizeof(FailingCalls), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)),
+        calls_(new(memory_) FailingCalls(nth, code)) {}
+  SharedFailingCalls(const SharedFailingCalls&) = delete;
+  SharedFailingCalls& operator=(const SharedFailingCalls&) = delete;
+  ~SharedFailingCalls() { munmap(memory_, sizeof(FailingCalls)); }
+
+  [[nodiscard]] const FailingCalls& operator*() const { return *calls_; }
+  [[nodiscard]] const FailingCalls* operator->() const { return calls_; }
+
+ private:
+  void* memory_;
+  FailingCalls* calls_;
 };
 
 }  // namespace unmoor::test

@@ -2,9 +2,11 @@
 #include "container.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <fstream>
 #include <linux/magic.h>
@@ -57,13 +59,49 @@ Words under_exec(const Words& command, const Words& options) {
   return words;
 }
 
+std::string read_file(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+namespace {
+
+std::string link_of(const std::string& path) {
+  std::array<char, 64> text{};
+  return readlink(path.c_str(), text.data(), text.size() - 1) > 0 ? text.data() : "";
+}
+
+}  // namespace
+
+std::vector<pid_t> brokers() {
+  std::vector<pid_t> found;
+  DIR* const proc = opendir("/proc");
+  while (const dirent* const entry = proc != nullptr ? readdir(proc) : nullptr) {
+    const pid_t pid = std::atoi(entry->d_name);
+    if (pid <= 0) continue;
+    const std::string directory = "/proc/" + std::to_string(pid);
+    if (read_file(directory + "/comm") == "unmoor-broker\n" &&
+        link_of(directory + "/ns/mnt") == link_of("/proc/self/ns/mnt"))
+      found.push_back(pid);
+  }
+  if (proc != nullptr) closedir(proc);
+  return found;
+}
+
+bool all_brokers_have_ended() {
+  for (int i = 0; i < 200; ++i) {
+    if (brokers().empty()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
 std::string wait_for_report(const Words& wanted) {
   for (int i = 0;; ++i) {
-    std::stringstream text;
-    text << std::ifstream("report").rdbuf();
-    const bool complete = std::ranges::all_of(
-        wanted, [&](const std::string& word) { return text.str().find(word) != std::string::npos; });
-    if (complete || i == 100) return text.str();
+    std::string text = read_file("report");
+    if (i == 100 || std::ranges::all_of(wanted, [&](const std::string& word) { return text.contains(word); }))
+      return text;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }

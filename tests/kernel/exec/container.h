@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -25,6 +26,13 @@ Ran shell(const std::string& script);
 
 // `unmoor exec --force OPTIONS -- COMMAND`: --force, because grace periods are expedited on most machines.
 Words under_exec(const Words& command, const Words& options = {});
+
+std::string read_file(const std::string& path);
+
+// The brokers and workers that live in this test's mount namespace: all of a test's own, and nobody else's.
+std::vector<pid_t> brokers();
+// Waits for two seconds at most.
+bool all_brokers_have_ended();
 
 // What ./report says once it has all of `wanted`, or after half a second: the broker writes its last lines after the
 // program has ended, and a worker its own when the grace period is over.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Clients that lie to the broker: nothing is unmounted that they could not unmount themselves, and nothing hangs.
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -21,6 +22,7 @@
 #include "exec/socket_name.h"
 #include "kernel/unique_fd.h"
 #include "support/child.h"
+#include "support/failing_calls.h"
 
 namespace unmoor::exec {
 namespace {
@@ -260,17 +262,91 @@ TEST_F(ExecHostile, ManyConnectionsAndManyRequests) {
   EXPECT_TRUE(still_serves());
 }
 
+// No room on a connection, and none for another connection: the program's plain call is made, and it waits for nobody.
+TEST_F(ExecHostile, AFullSocketLeavesTheProgramToTheKernel) {
+  Client client(token_);
+  ASSERT_TRUE(client.greet());
+  const std::vector<pid_t> stopped = test::brokers();
+  for (const pid_t broker : stopped)
+    kill(broker, SIGSTOP);
+  Message chatter;
+  chatter.kind = MessageKind::kLeftAlone;
+  int sent = 0;
+  while (sent < 100'000 && client.send(chatter, {}))
+    ++sent;
+  EXPECT_GT(sent, 0);
+  const UniqueFd target = open_path("target");
+  EXPECT_EQ(client.ask(target.get(), space_.get(), root_.get()), Outcome::kPlain);
+
+  std::vector<UniqueFd> waiting;
+  const SocketName name(token_);
+  for (;;) {
+    UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    ASSERT_TRUE(socket);
+    if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&name.address()), name.size()) != 0) break;
+    waiting.push_back(std::move(socket));
+    ASSERT_LT(waiting.size(), 5000U);
+  }
+  char token[kTokenTextSize];
+  write_token(token_, token);
+  const std::string library = std::string(UNMOOR_PROGRAM, std::strrchr(UNMOOR_PROGRAM, '/')) + "/libunmoor-exec.so";
+  const auto begin = std::chrono::steady_clock::now();
+  const test::Ran ran = test::shell("cp \"$(command -v umount)\" . && LD_PRELOAD=" + library + " " + kTokenVariable +
+                                    token + " ./umount -l target");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  EXPECT_EQ(ran.status, 0) << ran.out;
+  EXPECT_FALSE(is_mounted("target"));
+
+  for (const pid_t broker : stopped)
+    kill(broker, SIGCONT);
+  waiting.clear();
+  EXPECT_TRUE(still_serves());
+}
+
 TEST_F(ExecHostile, ABrokerThatIsKilledLeavesTheProgramToTheKernel) {
   Client client(token_);
   ASSERT_TRUE(client.greet());
   const UniqueFd target = open_path("target");
-  ASSERT_EQ(test::shell("for p in /proc/[0-9]*; do [ \"$(cat $p/comm 2>/dev/null)\" = unmoor-broker ] && "
-                        "[ \"$(readlink $p/ns/mnt)\" = \"$(readlink /proc/self/ns/mnt)\" ] && kill -9 ${p#/proc/}; "
-                        "done; true")
-                .status,
-            0);
+  for (const pid_t broker : test::brokers())
+    kill(broker, SIGKILL);
   EXPECT_EQ(client.ask(target.get(), space_.get(), root_.get()), Outcome::kPlain);
   EXPECT_TRUE(is_mounted("target"));
+}
+
+// The n-th call of launcher, broker and worker together fails: whoever asks gets an answer that is true, or none
+// because the broker has ended, and can then do it himself.
+TEST_F(ExecHostile, EveryCallFailsOnce) {
+  for (const pid_t broker : test::brokers())
+    kill(broker, SIGKILL);
+  const bool all = test::times(10) == 10;
+  for (const int code : all ? std::vector<int>{EPERM, ENOMEM, EINTR, EAGAIN} : std::vector<int>{EPERM, EINTR}) {
+    for (int n = 1;; ++n) {
+      const std::string what = "call " + std::to_string(n) + " fails with " + std::to_string(code);
+      const test::SharedFailingCalls failing(n, code);
+      auto started = start_broker(*failing, Token{}, {.defer = detach::Defer::kAlways});
+      if (started) {
+        if (!is_mounted("target")) {
+          ASSERT_EQ(mount("t", "target", "tmpfs", 0, nullptr), 0);
+        }
+        Client client(*started);
+        const UniqueFd target = open_path("target");
+        const auto begin = std::chrono::steady_clock::now();
+        const Outcome outcome = client.greet() ? client.ask(target.get(), space_.get(), root_.get()) : Outcome::kPlain;
+        EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(900)) << what << ": no answer";
+        if (outcome == Outcome::kDetached) {
+          EXPECT_FALSE(is_mounted("target")) << what;
+        } else {
+          EXPECT_TRUE(umount2("target", MNT_DETACH) == 0 || errno == EINVAL) << what;
+          EXPECT_FALSE(is_mounted("target")) << what;
+        }
+      }
+      for (const pid_t broker : test::brokers())
+        kill(broker, SIGKILL);
+      if (failing->made() < n) break;
+      ASSERT_LT(n, 1000);
+    }
+  }
+  mount("t", "target", "tmpfs", 0, nullptr);  // for the end of the test
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A static payload: says what it can see of the world it was started from. `probe facts` prints descriptors,
-// environment and limits byte for byte; `probe escape DEVICE:INODE` looks for a directory with that identity.
+// environment and limits byte for byte; `probe escape DEVICE:INODE` looks for a directory with that identity;
+// `probe exclusive DEVICE` fails while a filesystem holds the device.
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -94,6 +95,7 @@ int escape(const char* identity) {
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "facts") == 0) return facts();
   if (argc == 3 && std::strcmp(argv[1], "escape") == 0) return escape(argv[2]);
+  if (argc == 3 && std::strcmp(argv[1], "exclusive") == 0) return open(argv[2], O_RDWR | O_EXCL) >= 0 ? 0 : 1;
   if (argc == 3 && std::strcmp(argv[1], "exit") == 0) return std::atoi(argv[2]);
   if (argc == 3 && std::strcmp(argv[1], "signal") == 0) return kill(getpid(), std::atoi(argv[2])), 0;
   return 2;

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// Whoever dies, stops or has no room: the program goes on as if there had never been a broker, and nothing is left.
+#include <chrono>
+#include <csignal>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+
+#include "container.h"
+#include "slow_grace_periods.h"
+
+namespace unmoor::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using testing::HasSubstr;
+using testing::Not;
+
+// A program under exec in the background.
+class Background {
+ public:
+  explicit Background(const Words& command) : pid_(fork()) {
+    if (pid_ != 0) return;
+    const std::string script = "exec \"$@\" </dev/null >background.out 2>&1";
+    std::vector<const char*> words{"sh", "-c", script.c_str(), "sh"};
+    for (const std::string& word : command)
+      words.push_back(word.c_str());
+    words.push_back(nullptr);
+    execv("/bin/sh", const_cast<char* const*>(words.data()));  // NOLINT: execv's types
+    _exit(127);
+  }
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+  ~Background() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  // The status, or -1 when it takes longer than that.
+  int wait(milliseconds at_most) {
+    const auto deadline = steady_clock::now() + at_most;
+    int status = -1;
+    while (waitpid(pid_, &status, WNOHANG) == 0) {
+      if (steady_clock::now() > deadline) return -1;
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    pid_ = -1;
+    return status;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+class ExecDeath : public testing::Test {
+ protected:
+  void SetUp() override {
+    UNMOOR_NEEDS_CRUN();
+    guard_ = slow_grace_periods();
+    bundle_ = make_bundle("death", {"/probe", "exit", "42"});
+  }
+  [[nodiscard]] Words command(const std::string& id) const { return under_exec(crun_run(bundle_, id)); }
+
+  std::optional<measure::RcuGuard> guard_;
+  std::string bundle_;
+};
+
+// Every broker process is killed after a delay that sweeps over the whole life of a container.
+TEST_F(ExecDeath, ABrokerKilledAtAnyMomentIsNotMissed) {
+  const int rounds = times(400);
+  for (int i = 0; i < rounds; ++i) {
+    Background program(command("killed" + std::to_string(i)));
+    const auto delay = std::chrono::microseconds(40'000 * i / rounds);
+    std::this_thread::sleep_for(delay);
+    for (const pid_t broker : brokers())
+      kill(broker, SIGKILL);
+    EXPECT_EQ(program.wait(milliseconds(5000)), 42 << 8)
+        << "killed after " << delay.count() << " us: " << read_file("background.out");
+  }
+  EXPECT_TRUE(all_brokers_have_ended());
+}
+
+// Stopped is worse than dead: no descriptor closes. The shim waits a second for each of the two answers at most.
+TEST_F(ExecDeath, AStoppedBrokerHoldsNobodyUpForLong) {
+  const int rounds = times(40);
+  for (int i = 0; i < rounds; ++i) {
+    Background program(command("stopped" + std::to_string(i)));
+    std::this_thread::sleep_for(std::chrono::microseconds(40'000 * i / rounds));
+    const std::vector<pid_t> stopped = brokers();
+    for (const pid_t broker : stopped)
+      kill(broker, SIGSTOP);
+    EXPECT_EQ(program.wait(milliseconds(15'000)), 42 << 8) << "round " << i << ": " << read_file("background.out");
+    for (const pid_t broker : stopped)
+      kill(broker, SIGCONT);
+    EXPECT_TRUE(all_brokers_have_ended());
+  }
+}
+
+TEST_F(ExecDeath, AKilledProgramTakesItsBrokerAlong) {
+  const std::string mounts = read_file("/proc/self/mountinfo");
+  const int rounds = times(100);
+  for (int i = 0; i < rounds; ++i) {
+    const std::string id = "program" + std::to_string(i);
+    {
+      Background program(command(id));
+      std::this_thread::sleep_for(std::chrono::microseconds(30'000 * i / rounds));
+    }
+    shell("crun --cgroup-manager=disabled delete --force " + id);
+  }
+  EXPECT_TRUE(all_brokers_have_ended());
+  EXPECT_EQ(read_file("/proc/self/mountinfo"), mounts);
+}
+
+// With every descriptor number taken there is none for the request: the plain call is made.
+TEST_F(ExecDeath, AProgramWithoutDescriptorsMakesThePlainCall) {
+  if (!installed("python3")) GTEST_SKIP() << "needs python3";
+  ASSERT_EQ(mkdir("m", 0755), 0);
+  ASSERT_EQ(mount("t", "m", "tmpfs", 0, nullptr), 0);
+  const Ran ran = run(under_exec({"python3", "-c",
+                                  "import ctypes,os,resource\n"
+                                  "umount2 = ctypes.CDLL(None).umount2\n"
+                                  "resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))\n"
+                                  "try:\n"
+                                  "  while True: os.dup(0)\n"
+                                  "except OSError: pass\n"
+                                  "os._exit(umount2(b'm', 2) and 1)"},
+                                 {"--defer=always", "--report=report"}));
+  EXPECT_EQ(ran.status, 0) << ran.out;
+  EXPECT_THAT(read_file("/proc/self/mountinfo"), Not(HasSubstr("/m rw")));
+}
+
+}  // namespace
+}  // namespace unmoor::test
