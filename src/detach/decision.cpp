@@ -5,9 +5,12 @@
 #include <array>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <string>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "detach/propagation.h"
 #include "kernel/filesystem_types.h"
@@ -67,20 +70,40 @@ class Judge {
 
   Decision judge() {
     removed_ = mounts_below(table_, top_);
+    if (options_.defer == Defer::kAuto && !types_pass()) return std::move(decision_);
+    is_removed_.insert(removed_.begin(), removed_.end());
     for (const MountEntry* mount : removed_) {
       if (!passes_removed(*mount)) refuse(DeferReason::kFilesystemCounts);
     }
     if (decision_.may_defer() && !propagation_passes()) refuse(DeferReason::kPropagates);
-    if (decision_.may_defer() && !kernel::shares_mount_namespace_with_pid1(calls_, table_) && !own_namespace_passes()) {
+    if (decision_.may_defer() && !shares_namespace_with_pid1() && !own_namespace_passes())
       refuse(DeferReason::kNamespaceCounts);
-    }
     return std::move(decision_);
   }
 
  private:
   void refuse(DeferReason reason) { decision_.reason = reason; }
 
-  bool is_removed(const MountEntry& mount) const { return std::ranges::find(removed_, &mount) != removed_.end(); }
+  bool is_removed(const MountEntry& mount) const { return is_removed_.contains(&mount); }
+
+  bool shares_namespace_with_pid1() {
+    if (!shares_) shares_ = kernel::shares_mount_namespace_with_pid1(calls_, table_);
+    return *shares_;
+  }
+
+  // What the types alone refuse, by conditions 1 and 3, before every tmpfs is asked how big it is: thousands of system
+  // calls, which take longer than a grace period.
+  bool types_pass() {
+    const auto counts = [&](const MountEntry& mount) {
+      return !kernel::shuts_down_unseen(mount) && !is_pid1_root(mount);
+    };
+    if (std::ranges::any_of(removed_, [&](const MountEntry* mount) { return counts(*mount); })) {
+      refuse(DeferReason::kFilesystemCounts);
+    } else if (!shares_namespace_with_pid1() && std::ranges::any_of(table_.entries(), counts)) {
+      refuse(DeferReason::kNamespaceCounts);
+    }
+    return decision_.may_defer();
+  }
 
   // Condition 1, for a mount that goes.
   bool passes_removed(const MountEntry& mount) {
@@ -110,12 +133,21 @@ class Judge {
   // Condition 2. Every mount that goes counts, not only the top: a mount inside the tree takes its copies with it when
   // the mount that it stands on is shared.
   bool propagation_passes() {
+    std::unordered_map<int, const MountEntry*> by_id;
+    for (const MountEntry& mount : table_.entries())
+      by_id.emplace(mount.id, &mount);
+    std::optional<Propagation> propagation;
     for (const MountEntry* mount : removed_) {
-      const MountEntry* parent = table_.by_id(mount->parent_id);
-      if (parent == nullptr) return false;
-      if (parent->shared_group == 0) continue;
-      if (!kernel::sees_whole_mount_namespace(calls_, table_)) return false;
-      const auto reached = propagated_removals(calls_, table_, *mount);
+      const auto parent = by_id.find(mount->parent_id);
+      if (parent == by_id.end()) return false;
+      if (parent->second->shared_group == 0) continue;
+      if (!propagation) {
+        if (!kernel::sees_whole_mount_namespace(calls_, table_)) return false;
+        auto looked = Propagation::look(calls_, table_);
+        if (!looked) return false;
+        propagation.emplace(std::move(*looked));
+      }
+      const auto reached = propagation->removals(*mount);
       if (!reached) return false;
       for (const ReachedMount& other : *reached) {
         // A copy has the superblock of the mount that goes, which was judged; anything else is somebody's own.
@@ -127,9 +159,8 @@ class Judge {
   }
 
   bool passes(const MountEntry& mount) {
-    if (const DeviceNumber* root = pid1_root(); root != nullptr && *root == mount.device) return true;
-    if (!kernel::shuts_down_unseen(mount)) return false;
-    return mount.type != "tmpfs" || small(mount);
+    if (kernel::shuts_down_unseen(mount) && (mount.type != "tmpfs" || small(mount))) return true;
+    return is_pid1_root(mount);
   }
 
   bool small(const MountEntry& mount) {
@@ -157,14 +188,15 @@ class Judge {
            std::ranges::find(table->entries(), device, &MountEntry::device) != table->entries().end();
   }
 
-  const DeviceNumber* pid1_root() {
+  bool is_pid1_root(const MountEntry& mount) {
     const MountTable* table = pid1();
-    if (table == nullptr) return nullptr;
-    const DeviceNumber* found = nullptr;  // the last one listed there is on top
-    for (const MountEntry& mount : table->entries()) {
-      if (mount.mount_point == "/") found = &mount.device;
+    if (table != nullptr && !asked_pid1_root_) {
+      asked_pid1_root_ = true;
+      for (const MountEntry& other : table->entries()) {
+        if (other.mount_point == "/") pid1_root_ = other.device;  // the last one listed there is on top
+      }
     }
-    return found;
+    return pid1_root_ && *pid1_root_ == mount.device;
   }
 
   const SystemCalls& calls_;
@@ -173,7 +205,11 @@ class Judge {
   const MountTable& table_;
   const MountEntry& top_;
   std::vector<const MountEntry*> removed_;
+  std::unordered_set<const MountEntry*> is_removed_;
+  std::optional<bool> shares_;
   bool asked_pid1_ = false;
+  bool asked_pid1_root_ = false;
+  std::optional<DeviceNumber> pid1_root_;
   std::unique_ptr<MountTable> pid1_;
   Decision decision_;
 };
@@ -191,8 +227,13 @@ Decision decide(const SystemCalls& calls, const Target& target, const Options& o
   }
   const auto id =
       kernel::mount_id(calls, target.parent.get(), target.entry.c_str(), AT_SYMLINK_NOFOLLOW, kernel::kStatxMountId);
-  const auto table = MountTable::read(calls);
-  if (!id || !table) return refused(DeferReason::kNotSeen);
+  std::optional<MountTable> read_now;
+  if (options.table == nullptr) {
+    auto table = MountTable::read(calls);
+    if (table) read_now.emplace(std::move(*table));
+  }
+  const MountTable* const table = options.table != nullptr ? options.table : read_now ? &*read_now : nullptr;
+  if (!id || table == nullptr) return refused(DeferReason::kNotSeen);
   const MountEntry* top = table->by_id(static_cast<int>(id->value));
   if (top == nullptr) return refused(DeferReason::kNotSeen);
   return Judge(calls, target, options, *table, *top).judge();

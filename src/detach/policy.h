@@ -4,6 +4,10 @@
 
 #include <string_view>
 
+namespace unmoor::kernel {
+class MountTable;
+}
+
 namespace unmoor::detach {
 
 enum class Defer {
@@ -22,6 +26,8 @@ enum class Caller {
 struct Options {
   Defer defer = Defer::kAuto;
   Caller caller = Caller::kLibrary;
+  // The calling thread's, if it was read just now; nullptr: it is read when it is needed.
+  const kernel::MountTable* table = nullptr;
 };
 
 // Why the call returned when it did. kDeferred is the only one that means "before the grace period".

@@ -27,78 +27,116 @@ std::optional<std::string> place_in_filesystem(const MountEntry& parent, const M
   return place;
 }
 
-// Peer groups reached from `group`: slaves that are shared hand it on.
-std::set<int> receiving_groups(int group, const std::vector<const MountTable*>& tables) {
-  std::set<int> groups{group};
-  for (bool grew = true; grew;) {
-    grew = false;
-    for (const MountTable* table : tables) {
-      for (const MountEntry& mount : table->entries()) {
-        if (mount.shared_group != 0 && groups.contains(mount.master_group)) {
-          grew = groups.insert(mount.shared_group).second || grew;
-        }
-      }
-    }
-  }
-  return groups;
+std::string place_key(std::uint64_t parent, const std::string& place) {
+  return std::to_string(parent) + ":" + place;
 }
 
 }  // namespace
 
 std::vector<const MountEntry*> mounts_below(const MountTable& table, const MountEntry& top) {
-  std::unordered_multimap<int, const MountEntry*> children;
+  std::vector<const MountEntry*> children;
+  children.reserve(table.entries().size());
   for (const MountEntry& mount : table.entries()) {
-    if (mount.id != mount.parent_id) children.emplace(mount.parent_id, &mount);
+    if (mount.id != mount.parent_id) children.push_back(&mount);
   }
+  std::ranges::sort(children, {}, &MountEntry::parent_id);
   std::vector<const MountEntry*> found{&top};
   for (std::size_t i = 0; i < found.size() && found.size() <= table.entries().size(); ++i) {
-    const auto [first, last] = children.equal_range(found[i]->id);
-    for (auto child = first; child != last; ++child)
-      found.push_back(child->second);
+    const auto its = std::ranges::equal_range(children, found[i]->id, {}, &MountEntry::parent_id);
+    found.insert(found.end(), its.begin(), its.end());
   }
   return found;
 }
 
-Result<std::vector<ReachedMount>> propagated_removals(const kernel::SystemCalls& calls, const MountTable& own,
-                                                      const MountEntry& mount) {
-  const MountEntry* const parent = own.by_id(mount.parent_id);
-  if (parent == nullptr) return fail(ENOENT, "find the parent mount");
-  const auto place = place_in_filesystem(*parent, mount);
+Result<Propagation> Propagation::look(const kernel::SystemCalls& calls, const MountTable& own) {
   const auto paths = kernel::other_mount_namespaces(calls);
   if (!paths) return std::unexpected(paths.error());
-  std::vector<MountTable> others;
+  Propagation all;
   for (const std::string& path : *paths) {
     auto table = MountTable::read(calls, path.c_str());
     if (!table && (table.error().code == ENOENT || table.error().code == ESRCH || table.error().code == EINVAL)) {
       return fail(EAGAIN, "read the mount table", path);  // its task has ended: the namespace may live on
     }
     if (!table) return std::unexpected(table.error());
-    others.push_back(std::move(*table));
+    all.others_.push_back(std::move(*table));
   }
-  std::vector<const MountTable*> tables{&own};
-  for (const MountTable& table : others)
-    tables.push_back(&table);
+  const auto keeps_a_namespace = [](const MountEntry& entry) {
+    return entry.type == "nsfs" && entry.root.starts_with("mnt:");
+  };
+  for (std::size_t number = 0; number <= all.others_.size(); ++number) {
+    const MountTable& table = number == 0 ? own : all.others_[number - 1];
+    if (std::ranges::any_of(table.entries(), keeps_a_namespace)) return fail(EXDEV, "read a mounted namespace");
+    all.add(number, table);
+  }
+  for (const MountEntry& entry : own.entries())
+    all.own_by_id_.emplace(entry.id, &entry);
+  return all;
+}
 
-  const std::set<int> groups = receiving_groups(parent->shared_group, tables);
-  std::vector<ReachedMount> reached;
-  for (const MountTable* table : tables) {
-    std::unordered_map<int, const MountEntry*> receivers;
-    for (const MountEntry& entry : table->entries()) {
-      if (entry.type == "nsfs" && entry.root.starts_with("mnt:")) return fail(EXDEV, "read a mounted namespace");
-      if (groups.contains(entry.shared_group) || groups.contains(entry.master_group))
-        receivers.emplace(entry.id, &entry);
+void Propagation::add(std::size_t number, const MountTable& table) {
+  const auto numbered = [number](int id) { return (Numbered{number} << 32) | static_cast<unsigned>(id); };
+  std::unordered_map<int, const MountEntry*> by_id;
+  for (const MountEntry& entry : table.entries())
+    by_id.emplace(entry.id, &entry);
+  for (const MountEntry& entry : table.entries()) {
+    if (entry.shared_group != 0) members_.emplace(entry.shared_group, numbered(entry.id));
+    if (entry.master_group != 0) members_.emplace(entry.master_group, numbered(entry.id));
+    if (entry.shared_group != 0 && entry.master_group != 0) slaves_.emplace(entry.master_group, entry.shared_group);
+    const auto parent = by_id.find(entry.parent_id);
+    if (parent == by_id.end()) continue;
+    if (parent->second->shared_group == 0 && parent->second->master_group == 0) continue;
+    if (const auto place = place_in_filesystem(*parent->second, entry)) {
+      at_place_[place_key(numbered(entry.parent_id), *place)].push_back(&entry);
+    } else {
+      somewhere_[numbered(entry.parent_id)].push_back(&entry);
     }
-    for (const MountEntry& entry : table->entries()) {
-      const auto receiver = receivers.find(entry.parent_id);
-      if (receiver == receivers.end() || &entry == &mount) continue;
-      const auto its_place = place_in_filesystem(*receiver->second, entry);
-      if (place && its_place && *its_place != *place) continue;
-      reached.push_back({.device = entry.device,
-                         .shuts_down_unseen = kernel::shuts_down_unseen(entry),
-                         .is_tmpfs = entry.type == "tmpfs"});
+  }
+}
+
+std::set<int> Propagation::receiving_groups(int group) const {
+  std::set<int> groups{group};
+  std::vector<int> open{group};
+  while (!open.empty()) {
+    const auto [first, last] = slaves_.equal_range(open.back());
+    open.pop_back();
+    for (auto slave = first; slave != last; ++slave) {
+      if (groups.insert(slave->second).second) open.push_back(slave->second);
+    }
+  }
+  return groups;
+}
+
+Result<std::vector<ReachedMount>> Propagation::removals(const MountEntry& mount) const {
+  const auto parent = own_by_id_.find(mount.parent_id);
+  if (parent == own_by_id_.end()) return fail(ENOENT, "find the parent mount");
+  const auto place = place_in_filesystem(*parent->second, mount);
+  if (!place) return fail(EXDEV, "find the place in the parent mount");
+  std::vector<ReachedMount> reached;
+  const auto add_those = [&](const auto& map, const auto& key) {
+    const auto found = map.find(key);
+    if (found == map.end()) return;
+    for (const MountEntry* const entry : found->second) {
+      if (entry == &mount) continue;
+      reached.push_back({.device = entry->device,
+                         .shuts_down_unseen = kernel::shuts_down_unseen(*entry),
+                         .is_tmpfs = entry->type == "tmpfs"});
+    }
+  };
+  for (const int group : receiving_groups(parent->second->shared_group)) {
+    const auto [first, last] = members_.equal_range(group);
+    for (auto receiver = first; receiver != last; ++receiver) {
+      add_those(at_place_, place_key(receiver->second, *place));
+      add_those(somewhere_, receiver->second);
     }
   }
   return reached;
+}
+
+Result<std::vector<ReachedMount>> propagated_removals(const kernel::SystemCalls& calls, const MountTable& own,
+                                                      const MountEntry& mount) {
+  const auto all = Propagation::look(calls, own);
+  if (!all) return std::unexpected(all.error());
+  return all->removals(mount);
 }
 
 }  // namespace unmoor::detach

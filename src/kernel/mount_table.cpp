@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 
@@ -83,6 +84,10 @@ std::optional<MountEntry> parse_line(std::string_view line) {
 
 }  // namespace
 
+void MountTable::Free::operator()(char* text) const {
+  std::free(text);  // NOLINT: realloc's
+}
+
 Result<MountTable> MountTable::read(const SystemCalls& calls, const char* path) {
   const long fd = calls.open(path, O_RDONLY);
   if (fd < 0) return fail_from(fd, "open", path);
@@ -91,30 +96,40 @@ Result<MountTable> MountTable::read(const SystemCalls& calls, const char* path) 
 }
 
 Result<MountTable> MountTable::read(const SystemCalls& calls, int fd) {
-  std::vector<char> text(16384);
+  // Grown by realloc, which moves pages and not bytes: a table may have megabytes.
+  std::size_t size = 8192;
+  Text text;
   std::size_t used = 0;
   for (;;) {
-    if (text.size() - used < 8192) text.resize(text.size() * 2);
-    const long got = calls.read(fd, text.data() + used, text.size() - used);
+    if (text == nullptr || size - used < 8192) {
+      char* const larger = static_cast<char*>(std::realloc(text.get(), size * 2));  // NOLINT: owned by `text` below
+      if (larger == nullptr) return fail(ENOMEM, "read", "mountinfo");
+      static_cast<void>(text.release());
+      text.reset(larger);
+      size *= 2;
+    }
+    const long got = calls.read(fd, text.get() + used, size - used);
     if (got == -EINTR) continue;
     if (got < 0) return fail_from(got, "read", "mountinfo");
     if (got == 0) break;
     used += static_cast<std::size_t>(got);
   }
-  text.resize(used);
-  MountTable table(std::move(text));
+  MountTable table(std::move(text), used);
   if (!table.parse_lines()) return fail(EINVAL, "parse", "mountinfo");
   return table;
 }
 
 Result<MountTable> MountTable::parse(std::string_view text) {
-  MountTable table(std::vector<char>(text.begin(), text.end()));
+  Text copy(static_cast<char*>(std::malloc(text.size() + 1)));  // NOLINT: as in read()
+  if (copy == nullptr) return fail(ENOMEM, "parse", "mountinfo");
+  std::ranges::copy(text, copy.get());
+  MountTable table(std::move(copy), text.size());
   if (!table.parse_lines()) return fail(EINVAL, "parse", "mountinfo");
   return table;
 }
 
 bool MountTable::parse_lines() {
-  std::string_view rest(text_->data(), text_->size());
+  std::string_view rest(text_.get(), size_);
   entries_.reserve(static_cast<std::size_t>(std::count(rest.begin(), rest.end(), '\n')));
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());

@@ -5,6 +5,7 @@
 // once (Linux keeps a cursor between the read calls); one that comes or goes meanwhile may or may not be there.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -57,11 +58,17 @@ class MountTable {
   [[nodiscard]] const MountEntry* by_id(int id) const;
 
  private:
-  explicit MountTable(std::vector<char> text) : text_(std::make_unique<std::vector<char>>(std::move(text))) {}
+  struct Free {
+    void operator()(char* text) const;
+  };
+  using Text = std::unique_ptr<char, Free>;
+
+  MountTable(Text text, std::size_t size) : text_(std::move(text)), size_(size) {}
   [[nodiscard]] bool parse_lines();
 
-  std::unique_ptr<std::vector<char>> text_;  // entries_ points into it; its address survives a move
-  std::vector<MountEntry> entries_;          // in the file's order
+  Text text_;  // entries_ points into it; its address survives a move
+  std::size_t size_;
+  std::vector<MountEntry> entries_;  // in the file's order
 };
 
 }  // namespace unmoor::kernel

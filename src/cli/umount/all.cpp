@@ -71,7 +71,7 @@ int Session::unmount_all() {
   if (options_.voice == Voice::kUnmoor) note_interrupts();
   const auto discipline =
       options_.voice == Voice::kUmount ? detach::Discipline::kInOrderGoOn : detach::Discipline::kFreely;
-  std::vector<std::optional<LibmountResult>> by_libmount;
+  LibmountResults by_libmount;
   const std::vector<detach::MountFate> fates = run_list(*table, list, discipline, by_libmount);
 
   int code = kExitSuccess;
@@ -83,7 +83,8 @@ int Session::unmount_all() {
       report_.ignored(*entry);
       continue;
     }
-    const bool gone = report_.one_of_all(*entry, fates[next], by_libmount[next]);
+    const auto result = by_libmount.find(next);
+    const bool gone = report_.one_of_all(*entry, fates[next], result != by_libmount.end() ? &result->second : nullptr);
     (gone ? went : stay)++;
     if (!gone) code = kExitFailed;
     ++next;

@@ -24,9 +24,8 @@ bool failed(const MountFate& fate) {
 }  // namespace
 
 std::vector<MountFate> Session::run_list(const kernel::MountTable& table, const Entries& list, Discipline discipline,
-                                         std::vector<std::optional<LibmountResult>>& by_libmount) {
+                                         LibmountResults& by_libmount) {
   std::vector<MountFate> fates(list.size());
-  by_libmount.resize(list.size());
   if (options_.fake) {
     std::ranges::fill(fates, MountFate{.fate = Fate::kUnmounted});
     return fates;
@@ -49,7 +48,7 @@ std::vector<MountFate> Session::run_list(const kernel::MountTable& table, const 
     if (special[begin]) {
       const std::string path(list[begin]->mount_point);
       by_libmount[begin] = libmount_->unmount(calls_, options_, path.c_str(), path.c_str());
-      fates[begin].fate = by_libmount[begin]->exit_code == 0 ? Fate::kUnmounted : Fate::kFailed;
+      fates[begin].fate = by_libmount[begin].exit_code == 0 ? Fate::kUnmounted : Fate::kFailed;
     } else {
       const NameSpaceVisit visit(calls_, options_.name_space);
       how.progress = [&](std::size_t done) { progress.tell(begin + done); };
@@ -89,15 +88,13 @@ int Session::unmount_list(const kernel::MountTable& table, const Entries& list, 
   }
   if (options_.voice == Voice::kUnmoor && list.size() > 1) note_interrupts();
   // Asked before the mounts go: what is said depends on what is there.
-  std::vector<Report::Line> lines;
-  lines.reserve(list.size());
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    std::string name = given.empty() ? std::string(list[i]->mount_point) : given[i];
-    const bool as_given = options_.verbose && said_as_given(calls_, options_, i == 0 ? Lookup::kFirst : Lookup::kLater,
-                                                            name.c_str(), list[i]->type);
-    lines.push_back({.entry = list[i], .given = std::move(name), .as_given = as_given});
+  const auto name = [&](std::size_t i) { return given.empty() ? list[i]->mount_point : std::string_view(given[i]); };
+  std::vector<bool> as_given(list.size());
+  for (std::size_t i = 0; options_.verbose && i < list.size(); ++i) {
+    as_given[i] = said_as_given(calls_, options_, i == 0 ? Lookup::kFirst : Lookup::kLater,
+                                std::string(name(i)).c_str(), list[i]->type);
   }
-  std::vector<std::optional<LibmountResult>> by_libmount;
+  LibmountResults by_libmount;
   const std::vector<MountFate> fates = run_list(table, list, discipline, by_libmount);
 
   // Of targets that the user named the exit codes add up, as umount(8)'s do.
@@ -106,11 +103,11 @@ int Session::unmount_list(const kernel::MountTable& table, const Entries& list, 
   std::size_t went = 0;
   std::size_t stay = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (by_libmount[i]) {
-      report_.by_libmount(lines[i].given, *by_libmount[i]);
-      add(by_libmount[i]->exit_code);
+    if (const auto result = by_libmount.find(i); result != by_libmount.end()) {
+      report_.by_libmount(name(i), result->second);
+      add(result->second.exit_code);
     } else {
-      report_.line(lines[i], fates[i]);
+      report_.line({.entry = list[i], .given = name(i), .as_given = as_given[i]}, fates[i]);
       if (failed(fates[i])) add(kExitFailed);
     }
     (failed(fates[i]) || fates[i].fate == Fate::kUntried ? stay : went)++;

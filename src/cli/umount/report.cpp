@@ -106,7 +106,7 @@ void Report::no_such_mount(std::string_view target, bool there) {
 }
 
 void Report::line(const Line& line, const MountFate& fate) {
-  const std::string_view mount_point = line.as_given ? std::string_view(line.given) : line.entry->mount_point;
+  const std::string_view mount_point = line.as_given ? line.given : line.entry->mount_point;
   if (fate.fate == Fate::kFailed && fate.error == EBUSY && fate.blocked_by == nullptr)
     busy_.emplace_back(line.entry->mount_point);
   if (options_.json) {
@@ -135,8 +135,7 @@ void Report::line(const Line& line, const MountFate& fate) {
   }
 }
 
-bool Report::one_of_all(const kernel::MountEntry& entry, const MountFate& fate,
-                        const std::optional<LibmountResult>& by_libmount) {
+bool Report::one_of_all(const kernel::MountEntry& entry, const MountFate& fate, const LibmountResult* by_libmount) {
   // umount(8) finds nothing at the place of a mount that went along with another, and counts that as a failure.
   const bool complaint_of_umount = options_.voice == Voice::kUmount && fate.fate == Fate::kWentAlong;
   const bool gone = (fate.fate == Fate::kUnmounted || fate.fate == Fate::kWentAlong) && !complaint_of_umount;
@@ -149,7 +148,7 @@ bool Report::one_of_all(const kernel::MountEntry& entry, const MountFate& fate,
   if (gone) {
     if (options_.verbose)
       std::printf("%-25.*s: successfully unmounted\n", length(entry.mount_point), entry.mount_point.data());
-  } else if (by_libmount) {
+  } else if (by_libmount != nullptr) {
     if (!by_libmount->complaint.empty()) complain(by_libmount->name, by_libmount->complaint + ".");
   } else if (fate.fate == Fate::kUntried) {
     complain(entry.mount_point, "not tried.");

@@ -29,13 +29,12 @@ class Report {
   // One mount of a list.
   struct Line {
     const kernel::MountEntry* entry;
-    std::string given;
+    std::string_view given;
     bool as_given;  // say it as it was given, and no source
   };
   void line(const Line& line, const detach::MountFate& fate);
   // One mount of -a. False: it stays.
-  bool one_of_all(const kernel::MountEntry& entry, const detach::MountFate& fate,
-                  const std::optional<LibmountResult>& by_libmount);
+  bool one_of_all(const kernel::MountEntry& entry, const detach::MountFate& fate, const LibmountResult* by_libmount);
   void ignored(const kernel::MountEntry& entry);
   void summary(std::size_t went, std::size_t stay);
 

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "cli/umount/libmount.h"
@@ -27,6 +28,7 @@ class Session {
 
  private:
   using Entries = std::vector<const kernel::MountEntry*>;
+  using LibmountResults = std::unordered_map<std::size_t, LibmountResult>;  // by position in a list: few, or none
 
   // one.cpp
   [[nodiscard]] int unmount_target(const char* target);
@@ -52,8 +54,7 @@ class Session {
   [[nodiscard]] int unmount_list(const kernel::MountTable& table, const Entries& list, detach::Discipline discipline,
                                  std::span<const char* const> given);
   [[nodiscard]] std::vector<detach::MountFate> run_list(const kernel::MountTable& table, const Entries& list,
-                                                        detach::Discipline discipline,
-                                                        std::vector<std::optional<LibmountResult>>& by_libmount);
+                                                        detach::Discipline discipline, LibmountResults& by_libmount);
   [[nodiscard]] std::optional<int> refuse_unless_all_can_go(const kernel::MountTable& table, const Entries& list);
 
   // session.cpp

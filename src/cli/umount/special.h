@@ -27,7 +27,7 @@ class Utab {
   [[nodiscard]] static Utab read(const kernel::SystemCalls& calls);
   [[nodiscard]] bool empty() const { return targets_.empty(); }
   [[nodiscard]] bool mentions(std::string_view mount_point) const {
-    return targets_.contains(std::string(mount_point));
+    return !targets_.empty() && targets_.contains(std::string(mount_point));
   }
 
  private:

@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "detach/many/crew.h"
 #include "detach/many/independence.h"
@@ -61,10 +62,11 @@ class Run {
         tangles_(table, tree_),
         one_(calls, options.umount_flags, options.lazy),
         jobs_(jobs_that_pay(calls, list, options.jobs)),
+        table_(table),
+        index_(table.entries().size(), kNotListed),
         fates_(list.size()) {
-    index_.reserve(list.size());
     for (std::uint32_t i = 0; i < list.size(); ++i)
-      index_.emplace(list[i]->id, i);
+      index_[tree_.position(*list[i])] = i;
   }
 
   [[nodiscard]] std::vector<MountFate> go() {
@@ -82,6 +84,9 @@ class Run {
 
  private:
   using Positions = std::vector<std::uint32_t>;
+  static constexpr std::uint32_t kNotListed = ~0U;
+
+  [[nodiscard]] std::uint32_t listed_at(const MountEntry& entry) const { return index_[tree_.position(entry)]; }
 
   [[nodiscard]] bool stopped() const {
     return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
@@ -112,8 +117,8 @@ class Run {
     }
     const auto misplaced = [&](const MountEntry* entry) {
       const MountEntry* const parent = tree_.parent(*entry);
-      const auto found = parent == nullptr ? index_.end() : index_.find(parent->id);
-      return found != index_.end() && found->second < index_.at(entry->id);
+      const std::uint32_t above = parent == nullptr ? kNotListed : listed_at(*parent);
+      return above != kNotListed && above < listed_at(*entry);
     };
     if (std::ranges::any_of(list_, misplaced)) {
       std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
@@ -129,18 +134,18 @@ class Run {
   [[nodiscard]] const MountEntry* blocker(std::uint32_t position) const {
     if (options_.discipline != Discipline::kFreely) return nullptr;
     for (const MountEntry* const child : tree_.children(*list_[position])) {
-      const auto found = index_.find(child->id);
-      if (found != index_.end() && fates_[found->second].fate == Fate::kFailed) return child;
+      const std::uint32_t at = listed_at(*child);
+      if (at != kNotListed && fates_[at].fate == Fate::kFailed) return child;
     }
     return nullptr;
   }
 
-  void attempt(std::uint32_t position) {
+  void attempt(std::uint32_t position, const kernel::MountTable* as_read = nullptr) {
     if (const MountEntry* const child = blocker(position)) {
       fates_[position] = {.fate = Fate::kFailed, .error = EBUSY, .blocked_by = child};
       return;
     }
-    fates_[position] = one_.unmount(*list_[position]);
+    fates_[position] = one_.unmount(*list_[position], as_read);
   }
 
   // Attempts all of `order`, as many at once as pay and are independent.
@@ -191,8 +196,8 @@ class Run {
 
   [[nodiscard]] bool has_later_child(std::uint32_t position) const {
     return std::ranges::any_of(tree_.children(*list_[position]), [&](const MountEntry* child) {
-      const auto found = index_.find(child->id);
-      return found != index_.end() && found->second > position;
+      const std::uint32_t at = listed_at(*child);
+      return at != kNotListed && at > position;
     });
   }
 
@@ -244,15 +249,22 @@ class Run {
     for (std::uint32_t i = 0; i < list_.size(); ++i) {
       if (!has_ancestor_in_list(*list_[i])) tops.push_back(i);
     }
+    // The first one of all finds the table as it was read.
+    const kernel::MountTable* as_read = &table_;
     while (!tops.empty() && !stopped()) {
       if (options_.discipline == Discipline::kInOrderStop) {
-        attempt(tops.front());
+        attempt(tops.front(), std::exchange(as_read, nullptr));
         if (fates_[tops.front()].fate == Fate::kFailed) return;
         settle_below(tops.front());
         tops.erase(tops.begin());
         continue;
       }
-      together(tops);
+      if (tops.size() == 1) {
+        attempt(tops.front(), std::exchange(as_read, nullptr));
+      } else {
+        as_read = nullptr;
+        together(tops);
+      }
       Positions refused;
       for (const std::uint32_t top : tops) {
         if (fates_[top].fate != Fate::kFailed) {
@@ -268,7 +280,7 @@ class Run {
 
   [[nodiscard]] bool has_ancestor_in_list(const MountEntry& entry) const {
     for (const MountEntry* up = tree_.parent(entry); up != nullptr; up = tree_.parent(*up)) {
-      if (index_.contains(up->id)) return true;
+      if (listed_at(*up) != kNotListed) return true;
     }
     return false;
   }
@@ -280,7 +292,7 @@ class Run {
       const MountEntry* const entry = open.back();
       open.pop_back();
       for (const MountEntry* const child : tree_.children(*entry)) {
-        if (const auto found = index_.find(child->id); found != index_.end()) fates_[found->second] = fates_[top];
+        if (const std::uint32_t at = listed_at(*child); at != kNotListed) fates_[at] = fates_[top];
         open.push_back(child);
       }
     }
@@ -293,8 +305,8 @@ class Run {
       const MountEntry* const entry = open.back();
       open.pop_back();
       for (const MountEntry* const child : tree_.children(*entry)) {
-        if (const auto found = index_.find(child->id); found != index_.end()) {
-          nearest.push_back(found->second);
+        if (const std::uint32_t at = listed_at(*child); at != kNotListed) {
+          nearest.push_back(at);
         } else {
           open.push_back(child);
         }
@@ -309,7 +321,8 @@ class Run {
   Tangles tangles_;
   OneOfMany one_;
   unsigned jobs_;
-  std::unordered_map<int, std::uint32_t> index_;  // position in the list by mount id
+  const kernel::MountTable& table_;
+  std::vector<std::uint32_t> index_;  // where in the list, by the line of the table
   std::size_t finished_before_ = 0;
   // Each position is written by whoever has taken it from the schedule, and read after that one reported it done.
   std::vector<MountFate> fates_;

@@ -46,7 +46,7 @@ MountFate OneOfMany::explain(const MountEntry& entry, const char* path, int erro
   return failed(error);
 }
 
-MountFate OneOfMany::unmount(const MountEntry& entry) const {
+MountFate OneOfMany::unmount(const MountEntry& entry, const kernel::MountTable* as_read) const {
   const std::string path(entry.mount_point);
   switch (look(entry, path.c_str())) {
     case There::kGone:
@@ -57,7 +57,9 @@ MountFate OneOfMany::unmount(const MountEntry& entry) const {
     case There::kUnknown:
       break;
   }
-  const Result<Outcome> outcome = detach_one(calls_, path.c_str(), umount_flags_ | UMOUNT_NOFOLLOW, lazy_);
+  Options how = lazy_;
+  how.table = as_read;
+  const Result<Outcome> outcome = detach_one(calls_, path.c_str(), umount_flags_ | UMOUNT_NOFOLLOW, how);
   if (!outcome) return explain(entry, path.c_str(), outcome.error().code);
   return {.fate = Fate::kUnmounted};
 }

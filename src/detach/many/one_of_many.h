@@ -15,8 +15,8 @@ class OneOfMany {
   OneOfMany(const kernel::SystemCalls& calls, int umount_flags, const Options& lazy)
       : calls_(calls), umount_flags_(umount_flags), lazy_(lazy) {}
 
-  // Unmounts `entry`.
-  [[nodiscard]] MountFate unmount(const kernel::MountEntry& entry) const;
+  // Unmounts `entry`. `as_read`: the table, if nothing was done since it was read.
+  [[nodiscard]] MountFate unmount(const kernel::MountEntry& entry, const kernel::MountTable* as_read = nullptr) const;
   // Asks the kernel by MNT_EXPIRE whether `entry` could be unmounted, and clears the mark that this leaves.
   // kUntried: it could.
   [[nodiscard]] MountFate test(const kernel::MountEntry& entry) const;

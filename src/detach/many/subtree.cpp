@@ -2,35 +2,34 @@
 #include "detach/many/subtree.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace unmoor::detach {
 
 using kernel::MountEntry;
 
-MountTree::MountTree(const kernel::MountTable& table) {
-  by_id_.reserve(table.entries().size());
-  for (const MountEntry& entry : table.entries())
-    by_id_.emplace(entry.id, &entry);
-  for (const MountEntry& entry : table.entries()) {
-    if (entry.parent_id != entry.id && by_id_.contains(entry.parent_id)) children_[entry.parent_id].push_back(&entry);
+MountTree::MountTree(const kernel::MountTable& table)
+    : lines_(table.entries()), parent_(lines_.size()), first_child_(lines_.size() + 1) {
+  by_id_.reserve(lines_.size());
+  for (const MountEntry& entry : lines_)
+    by_id_.push_back(&entry);
+  if (!std::ranges::is_sorted(by_id_, {}, &MountEntry::id)) std::ranges::sort(by_id_, {}, &MountEntry::id);
+  for (const MountEntry& entry : lines_) {
+    const MountEntry* const parent = entry.parent_id == entry.id ? nullptr : find(entry.parent_id);
+    parent_[position(entry)] = parent;
+    if (parent != nullptr) ++first_child_[position(*parent) + 1];
   }
-  for (auto& [id, list] : children_)
-    std::ranges::sort(list, {}, &MountEntry::id);
+  std::partial_sum(first_child_.begin(), first_child_.end(), first_child_.begin());
+  children_.resize(first_child_.back());
+  std::vector<std::uint32_t> next(first_child_.begin(), first_child_.end() - 1);
+  for (const MountEntry* const entry : by_id_) {
+    if (const MountEntry* const above = parent(*entry)) children_[next[position(*above)]++] = entry;
+  }
 }
 
 const MountEntry* MountTree::find(int id) const {
-  const auto found = by_id_.find(id);
-  return found == by_id_.end() ? nullptr : found->second;
-}
-
-const MountEntry* MountTree::parent(const MountEntry& entry) const {
-  return entry.parent_id == entry.id ? nullptr : find(entry.parent_id);
-}
-
-const std::vector<const MountEntry*>& MountTree::children(const MountEntry& entry) const {
-  static const std::vector<const MountEntry*> kNone;
-  const auto found = children_.find(entry.id);
-  return found == children_.end() ? kNone : found->second;
+  const auto found = std::ranges::lower_bound(by_id_, id, {}, &MountEntry::id);
+  return found == by_id_.end() || (*found)->id != id ? nullptr : *found;
 }
 
 std::vector<const MountEntry*> MountTree::unmount_order(const MountEntry& top) const {
@@ -42,7 +41,7 @@ std::vector<const MountEntry*> MountTree::unmount_order(const MountEntry& top) c
     open.pop_back();
     order.push_back(entry);
     const auto covers = [entry](const MountEntry* child) { return child->mount_point == entry->mount_point; };
-    const std::vector<const MountEntry*>& below = children(*entry);
+    const Entries below = children(*entry);
     for (const MountEntry* const child : below) {
       if (covers(child)) open.push_back(child);
     }
