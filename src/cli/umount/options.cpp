@@ -239,16 +239,17 @@ std::expected<Options, int> parse_options(Voice voice, int argc, char** argv) {
   if (all) {
     options.action = Action::kAll;
     if (!options.targets.empty()) return std::unexpected(usage_error(voice, "unexpected number of arguments"));
-    return options;
-  }
-  if (options.targets.empty()) return std::unexpected(usage_error(voice, "bad usage"));
-  if (all_targets) {
+  } else if (options.targets.empty()) {
+    return std::unexpected(usage_error(voice, "bad usage"));
+  } else if (all_targets) {
     options.action = Action::kAllTargets;
   } else if (options.recursive) {
     options.action = Action::kRecursive;
   }
   if (options.action != Action::kTargets && (options.wait || options.strict))
     return std::unexpected(usage_error(voice, "--wait and --strict go with single targets only"));
+  if (options.action == Action::kTargets && options.all_or_nothing)
+    return std::unexpected(usage_error(voice, "--all-or-nothing goes with --recursive, --all-targets or --all only"));
   return options;
 }
 

@@ -52,6 +52,16 @@ unsigned jobs_that_pay(const kernel::SystemCalls& calls, MountList list, unsigne
   return static_cast<unsigned>(std::min(pays, list.size()));
 }
 
+// Whether `path` or a directory above it is one of them.
+bool lies_below_any(const std::unordered_set<std::string_view>& mount_points, std::string_view path) {
+  while (!mount_points.contains(path)) {
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string_view::npos || slash == 0) return false;
+    path = path.substr(0, slash);
+  }
+  return true;
+}
+
 // One run over a list; the fates are kept by position in it.
 class Run {
  public:
@@ -340,11 +350,17 @@ std::vector<MountFate> check_many(const kernel::SystemCalls& calls, const kernel
   const OneOfMany one(calls, 0, {});
   std::vector<MountFate> fates;
   fates.reserve(list.size());
+  std::unordered_set<std::string_view> earlier;
   for (const MountEntry* const entry : list) {
     MountFate fate = one.test(*entry);
-    // The test counts children as use.
-    if (fate.fate == Fate::kFailed && fate.error == EBUSY && !fate.covered && !tree.children(*entry).empty()) fate = {};
+    // The test counts children as use. What covers it may be of the list, and go first.
+    const bool has_children = !tree.children(*entry).empty();
+    if (fate.fate == Fate::kFailed && fate.error == EBUSY &&
+        (fate.covered ? lies_below_any(earlier, entry->mount_point) : has_children)) {
+      fate = {};
+    }
     fates.push_back(fate);
+    earlier.insert(entry->mount_point);
   }
   return fates;
 }

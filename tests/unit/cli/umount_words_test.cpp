@@ -60,7 +60,7 @@ TEST(UmountOptions, OwnOnesAreUnknownToUmount8) {
     ASSERT_FALSE(refused) << own;
     EXPECT_EQ(refused.error(), kExitUsage);
     EXPECT_NE(said.find("unrecognized option"), std::string::npos) << said;
-    CommandLine as_unmoor({"umount", own, "a"});
+    CommandLine as_unmoor({"umount", "-R", own, "a"});
     EXPECT_TRUE(as_unmoor.parse(Voice::kUnmoor)) << own;
   }
 }
