@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <sys/inotify.h>
@@ -22,18 +23,18 @@ struct Arming {
   std::optional<long> result UNMOOR_GUARDED_BY(mutex);
 };
 
-// True when a read of this inotify descriptor told that the filesystem is gone.
-bool read_events(const SystemCalls& calls, int fd) {
+// What a read of this inotify descriptor told. IN_IGNORED alone is the end of the file, and not of its filesystem.
+std::uint32_t read_events(const SystemCalls& calls, int fd) {
   alignas(inotify_event) std::array<char, 4096> buffer;
   const long got = calls.read(fd, buffer.data(), buffer.size());
-  bool gone = false;
+  std::uint32_t events = 0;
   for (long at = 0; at + static_cast<long>(sizeof(inotify_event)) <= got;) {
     inotify_event event;
     std::memcpy(&event, buffer.data() + at, sizeof event);
-    gone = gone || (event.mask & (IN_UNMOUNT | IN_IGNORED)) != 0;
+    events |= event.mask;
     at += static_cast<long>(sizeof event + event.len);
   }
-  return gone;
+  return events;
 }
 
 }  // namespace
@@ -70,13 +71,17 @@ Result<SuperblockWatch> SuperblockWatch::arm(const SystemCalls& calls, const std
 }
 
 bool SuperblockWatch::fired_by(const SystemCalls& calls, Clock::time_point deadline) {
-  while (!fired_) {
+  while (!fired_ && !lost_) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     pollfd wait{.fd = inotify_.get(), .events = POLLIN, .revents = 0};
     const timespec timeout{.tv_sec = std::max<long>(left, 0) / 1000,
                            .tv_nsec = std::max<long>(left, 0) % 1000 * 1000000};
     const long ready = calls.call(SYS_ppoll, SystemCalls::pointer(&wait), 1, SystemCalls::pointer(&timeout), 0, 8);
-    if (ready > 0) fired_ = read_events(calls, inotify_.get());
+    if (ready > 0) {
+      const std::uint32_t events = read_events(calls, inotify_.get());
+      fired_ = (events & IN_UNMOUNT) != 0;
+      lost_ = !fired_ && (events & IN_IGNORED) != 0;
+    }
     if (ready <= 0 && Clock::now() >= deadline) break;
   }
   return fired_;

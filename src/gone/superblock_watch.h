@@ -25,12 +25,16 @@ class SuperblockWatch {
   // Becomes readable when the filesystem shuts down.
   [[nodiscard]] int fd() const { return inotify_.get(); }
   // Waits until then, or until the deadline. The event comes before the last write to the device: ask the device next.
+  // False before the deadline when the watch is lost.
   [[nodiscard]] bool fired_by(const kernel::SystemCalls& calls, Clock::time_point deadline);
+  // The watched file itself was deleted, and its last descriptor closed: nothing will be told of the filesystem.
+  [[nodiscard]] bool lost() const { return lost_; }
 
  private:
   explicit SuperblockWatch(kernel::UniqueFd inotify) : inotify_(std::move(inotify)) {}
   kernel::UniqueFd inotify_;
   bool fired_ = false;
+  bool lost_ = false;
 };
 
 }  // namespace unmoor::gone

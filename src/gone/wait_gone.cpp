@@ -83,11 +83,7 @@ Result<GoneWaiter> GoneWaiter::prepare(const kernel::SystemCalls& calls, const T
     Result<Inquiry> inquiry = inquire_about(calls, target);
     if (!inquiry) return std::unexpected(inquiry.error());
     const Answer& answer = inquiry->answers.front();
-    for (const Holder& holder : answer.holders) {
-      const std::string link = holder.certainty == Certainty::kCertain ? link_of(holder) : std::string();
-      if (link.empty() || waiter.watch_ || holder.prevents == Prevents::kDevice) continue;
-      if (Result<SuperblockWatch> watch = SuperblockWatch::arm(calls, link)) waiter.watch_.emplace(std::move(*watch));
-    }
+    waiter.watch_through(answer);
     if (!waiter.target_.superblock) waiter.target_ = answer.target;
     if (!waiter.target_.superblock && answer.holders.empty()) return fail(ENOENT, "find", target.name);
   }
@@ -98,18 +94,41 @@ Result<GoneWaiter> GoneWaiter::prepare(const kernel::SystemCalls& calls, const T
   return waiter;
 }
 
-// What can be told without the watch: the kernel's own list of live superblocks, or one try of the device.
-bool GoneWaiter::seems_dead() const {
+// Arms the watch at what one of its holders has open.
+void GoneWaiter::watch_through(const Answer& answer) {
+  for (const Holder& holder : answer.holders) {
+    const std::string link = holder.certainty == Certainty::kCertain ? link_of(holder) : std::string();
+    if (link.empty() || watch_ || holder.prevents == Prevents::kDevice) continue;
+    if (Result<SuperblockWatch> watch = SuperblockWatch::arm(*calls_, link)) watch_.emplace(std::move(*watch));
+  }
+}
+
+// Whether its device or the kernel's own list of live superblocks says if it is alive.
+bool GoneWaiter::can_be_asked() const {
+  return !node_.empty() || (target_.superblock && !target_.type.empty());
+}
+
+// What can be told without the watch: by one try of the device, or by the kernel's list of live superblocks. Where
+// neither is possible (a detached mount of an unknown type whose holder let go before the watch was armed), by whether
+// anybody holds it; another holder leads the watch there.
+bool GoneWaiter::seems_dead() {
   if (!node_.empty()) return kernel::try_exclusive(*calls_, node_) == kernel::Exclusive::kFree;
-  return target_.superblock && !target_.type.empty() &&
-         kernel::superblock_alive(*calls_, *target_.superblock, target_.type) == kernel::Alive::kNo;
+  if (can_be_asked()) return kernel::superblock_alive(*calls_, *target_.superblock, target_.type) == kernel::Alive::kNo;
+  const Result<Inquiry> inquiry = inquire_about(*calls_, target_);
+  if (!inquiry) return false;
+  watch_through(inquiry->answers.front());
+  return inquiry->answers.front().holders.empty();
 }
 
 // True when the superblock has begun its end (by the watch), or has reached it.
 bool GoneWaiter::has_gone(Clock::time_point until) {
-  if (watch_) return watch_->fired_by(*calls_, until);
+  if (watch_) {
+    const bool fired = watch_->fired_by(*calls_, until);
+    if (!watch_->lost()) return fired;
+    watch_.reset();
+  }
   if (seems_dead()) return true;
-  std::this_thread::sleep_until(until);
+  if (!watch_) std::this_thread::sleep_until(until);
   return false;
 }
 
@@ -131,8 +150,8 @@ Result<Verdict> GoneWaiter::wait(const WaitOptions& options) {
       if (!verdict || verdict->outcome == Outcome::kStillMounted) return verdict;
     }
     // Without a watch each look is an exclusive open or a system call: further and further apart.
-    milliseconds pause = watch_ ? std::chrono::hours(1) : milliseconds(10);
-    while (!has_gone(std::min(Clock::now() + pause, deadline))) {
+    milliseconds pause(10);
+    while (!has_gone(std::min(Clock::now() + (watch_ ? milliseconds(std::chrono::hours(1)) : pause), deadline))) {
       if (Clock::now() >= deadline) return ask_who(Outcome::kTimedOut);
       if (!watch_) pause = std::min(pause * 3 / 2, milliseconds(1000));
     }

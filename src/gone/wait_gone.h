@@ -31,7 +31,7 @@ struct WaitOptions {
 class GoneWaiter {
  public:
   // For a target that is mounted: arms the watch at its mount point. For one that is not: at what a holder of it has
-  // open, else there is none, and its device or the kernel's own list is asked again and again.
+  // open, else there is none, and its device, the kernel's own list or /proc is asked again and again.
   // Errors: ENOENT when nothing of it is alive any more, or was ever seen: nothing to wait for.
   [[nodiscard]] static Result<GoneWaiter> prepare(const kernel::SystemCalls& calls, const Target& target);
 
@@ -42,7 +42,9 @@ class GoneWaiter {
   GoneWaiter(const kernel::SystemCalls& calls, Target target) : calls_(&calls), target_(std::move(target)) {}
   [[nodiscard]] Result<Verdict> ask_who(Outcome outcome) const;
   [[nodiscard]] bool has_gone(Clock::time_point until);
-  [[nodiscard]] bool seems_dead() const;
+  [[nodiscard]] bool seems_dead();
+  [[nodiscard]] bool can_be_asked() const;
+  void watch_through(const Answer& answer);
 
   const kernel::SystemCalls* calls_;
   Target target_;  // the filesystem's

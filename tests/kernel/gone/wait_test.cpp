@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -116,6 +117,62 @@ TEST_F(Wait, ByIdOfADetachedMount) {
   releaser.join();
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->outcome, Outcome::kGone);
+}
+
+// Closes a descriptor right before the watch is armed through it, as another process may at any time.
+class ClosingCalls : public kernel::SystemCalls {
+ public:
+  explicit ClosingCalls(int fd) : fd_(fd) {}
+  [[nodiscard]] long call(long number, long a, long b, long c, long d, long e, long f) const noexcept override {
+    if (number == SYS_inotify_add_watch && fd_ >= 0) SystemCalls::close(std::exchange(fd_, -1));
+    return SystemCalls::call(number, a, b, c, d, e, f);
+  }
+
+ private:
+  mutable int fd_;
+};
+
+TEST_F(Wait, EndsWhenTheHolderLetGoBeforeTheWatchWasArmed) {
+  ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
+  std::ofstream("X/file") << "text";
+  const int held = open("X/file", O_RDONLY | O_CLOEXEC);
+  const std::uint64_t id = waiter_for("X").target().mount_id;
+  ASSERT_EQ(umount2("X", MNT_DETACH), 0);
+  const Result<Census> census = Census::take(calls());
+  const Result<Target> target = resolve_target(*census, std::to_string(id), AskFor::kWhatItNames);
+  ASSERT_TRUE(target);
+  const ClosingCalls closing(held);
+  Result<GoneWaiter> waiter = GoneWaiter::prepare(closing, *target);
+  ASSERT_TRUE(waiter);
+  const Result<Verdict> verdict = waiter->wait(within(milliseconds(5000)));
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->outcome, Outcome::kGone);
+}
+
+// The watch is on a file: when that one is deleted and closed, its end must not be taken for the filesystem's.
+TEST_F(Wait, OutlastsTheFileThatItWatches) {
+  ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
+  std::ofstream("X/first") << "text";
+  std::ofstream("X/second") << "text";
+  const int first = open("X/first", O_RDONLY | O_CLOEXEC);
+  const int second = open("X/second", O_RDONLY | O_CLOEXEC);
+  unlink("X/first");
+  unlink("X/second");
+  const std::uint64_t id = waiter_for("X").target().mount_id;
+  ASSERT_EQ(umount2("X", MNT_DETACH), 0);
+  GoneWaiter waiter = waiter_for(std::to_string(id));
+  close(first);
+  const Result<Verdict> early = waiter.wait(within(milliseconds(200)));
+  ASSERT_TRUE(early);
+  EXPECT_EQ(early->outcome, Outcome::kTimedOut);
+  std::thread releaser([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    close(second);
+  });
+  const Result<Verdict> late = waiter.wait(within(milliseconds(5000)));
+  releaser.join();
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->outcome, Outcome::kGone);
 }
 
 // The device must be free at once when the wait has ended, also with dirty data: mkfs is the strictest user.
