@@ -169,9 +169,9 @@ std::string name_of(const testing::TestParamInfo<std::tuple<ReleasePolicy, Propa
   return name + (std::get<1>(info.param) == Propagation::kShared ? "Shared" : "Private");
 }
 
-// Jan Kara's trace against RFC v3, made likely: holders that let go while lazy unmounts run. The same storm leaves
-// nothing behind with OnDemand.
-int lost_in_a_storm_of_holders(ReleasePolicy policy) {
+// Jan Kara's trace against RFC v3, made likely: holders that let go while lazy unmounts run, until a mount is lost or
+// the time is over. The same storm leaves nothing behind with OnDemand. (docs/model.md has the trace step by step.)
+int lost_in_a_storm_of_holders(ReleasePolicy policy, std::chrono::milliseconds time) {
   const Alive alive = std::make_shared<std::atomic<int>>(0);
   std::uint64_t lost = 0;
   {
@@ -187,7 +187,7 @@ int lost_in_a_storm_of_holders(ReleasePolicy policy) {
           static_cast<void>(ns.pin("/0"));
       });
     }
-    const auto limit = std::chrono::steady_clock::now() + 2 * length();
+    const auto limit = std::chrono::steady_clock::now() + time;
     while (lost == 0 && std::chrono::steady_clock::now() < limit) {
       for (int i = 0; i < 200; ++i) {
         static_cast<void>(ns.mount(std::make_shared<CountedFilesystem>(alive), "fs", "/0"));
@@ -212,14 +212,15 @@ int lost_in_a_storm_of_holders(ReleasePolicy policy) {
 }
 
 TEST(StormOfHolders, OnDemandLosesNothing) {
-  EXPECT_EQ(lost_in_a_storm_of_holders(ReleasePolicy::kOnDemand), 0);
+  EXPECT_EQ(lost_in_a_storm_of_holders(ReleasePolicy::kOnDemand, 2 * length()), 0);
 }
 
 TEST(StormOfHolders, SkipWaitIsCaught) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "needs a build without leak check: it leaks, which is what it shows";
 #endif
-  EXPECT_GT(lost_in_a_storm_of_holders(ReleasePolicy::kSkipWait), 0);
+  // Mostly within a second; a loaded machine may not preempt a holder at the right place for many.
+  EXPECT_GT(lost_in_a_storm_of_holders(ReleasePolicy::kSkipWait, std::chrono::seconds(45)), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, StressTest,
