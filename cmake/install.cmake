@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS unmoor_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(CODE "file(CREATE_LINK unmoor \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/unmoor-crun\" SYMBOLIC)")
-install(TARGETS unmoor_verbs unmoor_hold RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/unmoor)
+install(TARGETS unmoor_umount_program unmoor_verbs unmoor_hold RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/unmoor)
 install(FILES completion/unmoor DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 
 install(TARGETS unmoor_shared unmoor_static

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The verbs of `unmoor`, and in which of its two programs each one lives.
+// The verbs of `unmoor`, and in which of its programs each one lives.
 //
 // `unmoor umount` has to start like a C program: a verb whose libraries have static initialisers or thousands of
 // relocations would be paid for at every unmount (measured: CLI11, fmt and nlohmann-json linked in, and not even
 // called, make an empty run 1.4 times as slow). So the light verbs live in `unmoor`, and all others in `unmoor-verbs`,
-// which `unmoor` executes.
+// which `unmoor` executes. `unmoor` is linked statically, since resolving libc's symbols costs as much as all that
+// /bin/true does; a static program cannot load libmount, so an umount that may need it goes on in `unmoor-umount`.
 #pragma once
 
 #include <array>
+#include <cstring>
 
 namespace unmoor::cli {
 
@@ -16,6 +18,12 @@ using RunVerb = int (*)(int argc, char** argv);
 
 // The path of `unmoor`, for a heavy verb that runs it. Set before any verb runs; only in `unmoor-verbs`.
 inline const char* unmoor_program = nullptr;
+
+// Whether the first word of a command line is this name, with or without a directory.
+inline bool called_as(const char* first_word, const char* name) {
+  const char* const slash = std::strrchr(first_word, '/');
+  return std::strcmp(slash != nullptr ? slash + 1 : first_word, name) == 0;
+}
 
 struct VerbName {
   const char* name;

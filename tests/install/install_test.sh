@@ -16,6 +16,7 @@ prefix=$scratch/prefix
 cmake --install "$1" --prefix "$prefix" >"$scratch/log" || fail "install: $(cat "$scratch/log")"
 "$prefix/bin/unmoor" --version | grep -q '^unmoor [0-9]' || fail "the program does not say its version"
 "$prefix/bin/unmoor" doctor --help | grep -q 'unmoor doctor' || fail "the program does not find its heavy verbs"
+"$prefix/bin/unmoor" umount -N /nonexistent x 2>&1 | grep -q 'failed to set target namespace' || fail "umount does not find its half with libmount"
 [ -f "$prefix/share/man/man1/unmoor.1" ] || fail "no manual page"
 [ -f "$prefix/share/bash-completion/completions/unmoor" ] || fail "no completion"
 

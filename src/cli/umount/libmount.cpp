@@ -6,100 +6,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <sys/mount.h>
 
 #include "cli/umount/exit_code.h"
+#include "cli/umount/libmount_api.h"
 #include "cli/umount/name_space.h"
 #include "cli/umount/sentences.h"
 #include "cli/umount/special.h"
 #include "detach/detach.h"
 
-// The library's own type names.
-extern "C" {
-struct libmnt_context;
-struct libmnt_fs;
-struct libmnt_ns;
-}
-
 namespace unmoor::cli::umount {
-
-struct Libmount::Api {
-  void* library = nullptr;
-  libmnt_context* context = nullptr;
-
-  libmnt_context* (*mnt_new_context)() = nullptr;
-  void (*mnt_free_context)(libmnt_context*) = nullptr;
-  int (*mnt_reset_context)(libmnt_context*) = nullptr;
-  int (*mnt_context_is_restricted)(libmnt_context*) = nullptr;
-  int (*mnt_context_force_unrestricted)(libmnt_context*) = nullptr;
-  int (*mnt_context_set_target)(libmnt_context*, const char*) = nullptr;
-  int (*mnt_context_set_target_ns)(libmnt_context*, const char*) = nullptr;
-  libmnt_ns* (*mnt_context_switch_target_ns)(libmnt_context*) = nullptr;
-  libmnt_ns* (*mnt_context_switch_ns)(libmnt_context*, libmnt_ns*) = nullptr;
-  const char* (*mnt_context_get_target)(libmnt_context*) = nullptr;
-  const char* (*mnt_context_get_source)(libmnt_context*) = nullptr;
-  int (*mnt_context_disable_canonicalize)(libmnt_context*, int) = nullptr;
-  int (*mnt_context_disable_helpers)(libmnt_context*, int) = nullptr;
-  int (*mnt_context_disable_mtab)(libmnt_context*, int) = nullptr;
-  int (*mnt_context_enable_fake)(libmnt_context*, int) = nullptr;
-  int (*mnt_context_enable_force)(libmnt_context*, int) = nullptr;
-  int (*mnt_context_enable_lazy)(libmnt_context*, int) = nullptr;
-  int (*mnt_context_enable_loopdel)(libmnt_context*, int) = nullptr;
-  int (*mnt_context_enable_rdonly_umount)(libmnt_context*, int) = nullptr;
-  int (*mnt_context_enable_verbose)(libmnt_context*, int) = nullptr;
-  int (*mnt_context_prepare_umount)(libmnt_context*) = nullptr;
-  int (*mnt_context_set_syscall_status)(libmnt_context*, int) = nullptr;
-  int (*mnt_context_finalize_umount)(libmnt_context*) = nullptr;
-  int (*mnt_context_umount)(libmnt_context*) = nullptr;
-  int (*mnt_context_syscall_called)(libmnt_context*) = nullptr;
-  int (*mnt_context_tab_applied)(libmnt_context*) = nullptr;
-  int (*mnt_context_helper_executed)(libmnt_context*) = nullptr;
-  int (*mnt_context_get_helper_status)(libmnt_context*) = nullptr;
-  int (*mnt_context_get_excode)(libmnt_context*, int, char*, std::size_t) = nullptr;
-  libmnt_fs* (*mnt_context_get_fs)(libmnt_context*) = nullptr;
-  const char* (*mnt_fs_get_fstype)(libmnt_fs*) = nullptr;
-  const char* (*mnt_fs_get_user_options)(libmnt_fs*) = nullptr;
-  char* (*mnt_resolve_spec)(const char*, void*) = nullptr;
-  int (*mnt_match_fstype)(const char*, const char*) = nullptr;
-  int (*mnt_match_options)(const char*, const char*) = nullptr;
-
-  Api() = default;
-  Api(const Api&) = delete;
-  Api& operator=(const Api&) = delete;
-  ~Api() {
-    if (context != nullptr) mnt_free_context(context);
-    // The library stays loaded: it may have registered things with libc, and the process is about to end.
-  }
-
-  template <typename Function>
-  [[nodiscard]] bool find(const char* name, Function& out) {
-    out = reinterpret_cast<Function>(::dlsym(library, name));  // NOLINT: dlsym's contract
-    return out != nullptr;
-  }
-  [[nodiscard]] bool find_all();
-};
-
-bool Libmount::Api::find_all() {
-#define UNMOOR_FIND(name) find(#name, name)
-  return UNMOOR_FIND(mnt_new_context) && UNMOOR_FIND(mnt_free_context) && UNMOOR_FIND(mnt_reset_context) &&
-         UNMOOR_FIND(mnt_context_is_restricted) && UNMOOR_FIND(mnt_context_force_unrestricted) &&
-         UNMOOR_FIND(mnt_context_set_target) && UNMOOR_FIND(mnt_context_set_target_ns) &&
-         UNMOOR_FIND(mnt_context_switch_target_ns) && UNMOOR_FIND(mnt_context_switch_ns) &&
-         UNMOOR_FIND(mnt_context_get_target) && UNMOOR_FIND(mnt_context_get_source) &&
-         UNMOOR_FIND(mnt_context_disable_canonicalize) && UNMOOR_FIND(mnt_context_disable_helpers) &&
-         UNMOOR_FIND(mnt_context_disable_mtab) && UNMOOR_FIND(mnt_context_enable_fake) &&
-         UNMOOR_FIND(mnt_context_enable_force) && UNMOOR_FIND(mnt_context_enable_lazy) &&
-         UNMOOR_FIND(mnt_context_enable_loopdel) && UNMOOR_FIND(mnt_context_enable_rdonly_umount) &&
-         UNMOOR_FIND(mnt_context_enable_verbose) && UNMOOR_FIND(mnt_context_prepare_umount) &&
-         UNMOOR_FIND(mnt_context_set_syscall_status) && UNMOOR_FIND(mnt_context_finalize_umount) &&
-         UNMOOR_FIND(mnt_context_umount) && UNMOOR_FIND(mnt_context_syscall_called) &&
-         UNMOOR_FIND(mnt_context_tab_applied) && UNMOOR_FIND(mnt_context_helper_executed) &&
-         UNMOOR_FIND(mnt_context_get_helper_status) && UNMOOR_FIND(mnt_context_get_excode) &&
-         UNMOOR_FIND(mnt_context_get_fs) && UNMOOR_FIND(mnt_fs_get_fstype) && UNMOOR_FIND(mnt_fs_get_user_options) &&
-         UNMOOR_FIND(mnt_resolve_spec) && UNMOOR_FIND(mnt_match_fstype) && UNMOOR_FIND(mnt_match_options);
-#undef UNMOOR_FIND
-}
 
 Libmount::Libmount(std::unique_ptr<Api> api) : api_(std::move(api)) {}
 Libmount::Libmount(Libmount&&) noexcept = default;
@@ -108,11 +24,7 @@ Libmount::~Libmount() = default;
 
 Result<Libmount> Libmount::load() {
   auto api = std::make_unique<Api>();
-  api->library = ::dlopen("libmount.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (api->library == nullptr || !api->find_all()) {
-    const char* const why = ::dlerror();
-    return fail(ENOENT, "dlopen", why != nullptr ? why : "libmount.so.1");
-  }
+  if (auto opened = api->open(); !opened) return std::unexpected(opened.error());
   api->context = api->mnt_new_context();
   if (api->context == nullptr) return fail(ENOMEM, "mnt_new_context");
   return Libmount(std::move(api));

@@ -10,7 +10,7 @@ namespace {
 
 using namespace umount;
 
-int run(Voice voice, int argc, char** argv) {
+int run(Voice voice, int argc, char** argv, HandOver hand_over) {
   const std::expected<Options, int> options = parse_options(voice, argc, argv);
   if (!options) return options.error();
   if (options->action == Action::kHelp) {
@@ -21,17 +21,17 @@ int run(Voice voice, int argc, char** argv) {
     print_version(voice);
     return kExitSuccess;
   }
-  return Session(kernel::SystemCalls::real(), *options).run();
+  return Session(kernel::SystemCalls::real(), *options, hand_over).run();
 }
 
 }  // namespace
 
-int run_umount(int argc, char** argv) {
-  return run(Voice::kUnmoor, argc, argv);
+int run_umount(int argc, char** argv, HandOver hand_over) {
+  return run(Voice::kUnmoor, argc, argv, hand_over);
 }
 
-int run_as_umount(int argc, char** argv) {
-  return run(Voice::kUmount, argc, argv);
+int run_as_umount(int argc, char** argv, HandOver hand_over) {
+  return run(Voice::kUmount, argc, argv, hand_over);
 }
 
 }  // namespace unmoor::cli

@@ -21,6 +21,7 @@ constexpr int kLargestExitCode = 255;
 }  // namespace
 
 int Session::run() {
+  if (options_.action != Action::kTargets || options_.targets.size() > 1) hand_over();
   int code = kExitSuccess;
   if (options_.name_space != nullptr) {
     Libmount* const library = libmount(true);
@@ -54,8 +55,14 @@ std::optional<kernel::MountTable> Session::read_table() const {
   return std::nullopt;
 }
 
+void Session::hand_over() {
+  if (hand_over_ != nullptr) hand_over_();
+  hand_over_ = nullptr;
+}
+
 Libmount* Session::libmount(bool needed) {
   if (libmount_) return &*libmount_;
+  hand_over();
   if (!libmount_missing_) {
     Result<Libmount> loaded = Libmount::load();
     if (loaded) {

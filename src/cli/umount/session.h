@@ -10,6 +10,7 @@
 #include "cli/umount/libmount.h"
 #include "cli/umount/options.h"
 #include "cli/umount/report.h"
+#include "cli/umount/run.h"
 #include "cli/umount/special.h"
 #include "detach/many/many.h"
 #include "detach/many/subtree.h"
@@ -20,8 +21,8 @@ namespace unmoor::cli::umount {
 
 class Session {
  public:
-  Session(const kernel::SystemCalls& calls, const Options& options)
-      : calls_(calls), options_(options), report_(options) {}
+  Session(const kernel::SystemCalls& calls, const Options& options, HandOver other_program)
+      : calls_(calls), options_(options), hand_over_(other_program), report_(options) {}
 
   // Does all of it and returns the exit code.
   [[nodiscard]] int run();
@@ -59,11 +60,15 @@ class Session {
 
   // session.cpp
   [[nodiscard]] std::optional<kernel::MountTable> read_table() const;
+  // To the program that has libmount, if this one has not. Only while nothing has been done yet: a run of a single
+  // target is at that point whenever it needs libmount, every other run only at its beginning.
+  void hand_over();
   // nullptr when there is none; says so when `needed`.
   [[nodiscard]] Libmount* libmount(bool needed);
 
   const kernel::SystemCalls& calls_;
   const Options& options_;
+  HandOver hand_over_;  // nullptr: libmount can be loaded here, or the other program could not be executed
   Report report_;
   std::optional<Libmount> libmount_;
   bool libmount_missing_ = false;
