@@ -56,6 +56,10 @@ struct Core {
   void ref(std::uint64_t more = 1) { references.fetch_add(more, std::memory_order_relaxed); }
   void unref(std::uint64_t less = 1);
 
+  // Something left `detached`.
+  void notify_waiters() UNMOOR_REQUIRES(mount_lock.mutex) {
+    if (release_waiters.load(std::memory_order_relaxed) != 0) released.notify_all();
+  }
   // Waits for a grace period, and counts it.
   void synchronize();
   // Whether `who` may do to what belongs to `owner` what its administrator may: it is the same or above. Namespace
@@ -85,8 +89,8 @@ struct Core {
   // Under the mount lock.
   List<Mount, NsTag> detached;  // unmounted, not yet released; oldest first
   std::size_t detached_count = 0;
-  CondVar released;  // something left `detached`; with mount_lock.mutex
-  unsigned release_waiters UNMOOR_GUARDED_BY(mount_lock.mutex) = 0;
+  CondVar released;                          // something left `detached`; with mount_lock.mutex
+  std::atomic<unsigned> release_waiters{0};  // counted before they look
 
   Counters counters;
   std::atomic<std::uint64_t> references{1};

@@ -38,6 +38,7 @@ class Counts {
   void get_ordered() { cell().gets.fetch_add(1, std::memory_order_seq_cst); }
   void put() { cell().puts.fetch_add(1, std::memory_order_release); }
   [[nodiscard]] std::uint64_t sum() const;
+  void prefetch() const;
 
  private:
   friend class CountPool;
@@ -79,6 +80,11 @@ inline CountCell& Counts::cell() const {
   // a line for once.
   const auto shard = static_cast<unsigned>(sched_getcpu()) & (slab_->shards - 1);
   return first_[shard * kCountsPerSlab];
+}
+
+inline void Counts::prefetch() const {
+  for (unsigned i = 0; i < slab_->shards; ++i)
+    __builtin_prefetch(first_ + i * kCountsPerSlab);
 }
 
 inline std::uint64_t Counts::sum() const {

@@ -47,10 +47,9 @@ inline constexpr std::uint32_t kLocked = 1U << 13;      // cannot be parted from
 inline constexpr std::uint32_t kUmount = 1U << 14;      // leaving, or gone from, its namespace
 inline constexpr std::uint32_t kSyncUmount = 1U << 15;  // by an umounter who promised that it is shut down at return
 inline constexpr std::uint32_t kDoomed = 1U << 16;      // released: nobody gets a reference any more
-inline constexpr std::uint32_t kLast = 1U << 18;        // m: its release shuts the filesystem down
 inline constexpr std::uint32_t kDeferred = 1U << 17;    // m: the tree's reference is the pool's to drop
 // What a clone does not inherit.
-inline constexpr std::uint32_t kInternal = kLocked | kUmount | kSyncUmount | kDoomed | kDeferred | kLast;
+inline constexpr std::uint32_t kInternal = kLocked | kUmount | kSyncUmount | kDoomed | kDeferred;
 }  // namespace mount_flag
 
 // Mount::marks, N.
@@ -134,6 +133,25 @@ static_assert(kBytesPerMount <= 512);
     m = parent;
   }
   return nullptr;
+}
+
+// A big tree fits into no cache: who goes through it asks for what comes next while it works on this one.
+inline void prefetch(const Mount* m) {
+  const char* const at = reinterpret_cast<const char*>(m);
+  for (std::size_t line = 0; line < sizeof(Mount); line += 64)
+    __builtin_prefetch(at + line, 1);
+}
+
+// Goes through `mounts`, emptying it. `ahead` is called with a mount before its turn comes, and may look at it.
+template <typename Ahead, typename Each>
+void consume(List<Mount, WorkTag>& mounts, Ahead ahead, Each each) {
+  while (Mount* const mount = mounts.pop_front()) {
+    if (Mount* const second = mounts.front()) {
+      ahead(second);
+      if (Mount* const third = mounts.next(second)) prefetch(third);
+    }
+    each(mount);
+  }
 }
 
 [[nodiscard]] inline Mount* topmost(Mount* m) {

@@ -31,6 +31,11 @@ class MountTable {
   // Under the mount lock, the sequence odd. Parent and mountpoint are set.
   void insert(Mount* mount);
   bool remove(Mount* mount);  // false: it was not there
+  // `parent` and `place` are about to be removed.
+  void prefetch(const Mount* parent, const Place* place) const {
+    const Buckets* const buckets = buckets_.load(std::memory_order_relaxed);
+    __builtin_prefetch(&buckets->heads[index(parent, place->hash) & buckets->mask], 1);
+  }
   // Under the namespace lock, before mounts are added: a bigger table, if it is time and there is memory. The old one
   // is kept until nobody can read it: it is at most as big as all that came before, so it is kept until the end.
   void reserve(std::size_t more, struct MountLock& lock);

@@ -75,15 +75,16 @@ bool PlaceTable::put(Place* place) {
   return put_locked(place);
 }
 
-PlaceTable::Chain PlaceTable::put(std::span<Place* const> places) {
-  Chain chain;
+RetiredChain PlaceTable::put(std::span<Place* const> places) {
+  RetiredChain chain;
   MutexLock lock(mutex_);
+  // Two rounds ahead of what will be asked: the buckets, then what they begin with.
+  for (const Place* const place : places)
+    __builtin_prefetch(&buckets_[bucket(place->superblock, place->hash)], 1);
+  for (const Place* const place : places)
+    __builtin_prefetch(&buckets_[bucket(place->superblock, place->hash)]->next_in_bucket, 1);
   for (Place* const place : places) {
-    if (!put_locked(place)) continue;
-    place->next_retired = chain.first;
-    chain.first = place;
-    if (chain.last == nullptr) chain.last = place;
-    ++chain.count;
+    if (put_locked(place)) chain.add(place);
   }
   return chain;
 }

@@ -52,13 +52,8 @@ class PlaceTable {
   static void ref(Place* place) { place->references.fetch_add(1, std::memory_order_relaxed); }
   // Drops a reference; true when it was the last: the place has left the table and the caller retires it.
   [[nodiscard]] bool put(Place* place);
-  // The same of many: those that have left the table come back as a chain through next_retired, with its last element.
-  struct Chain {
-    Place* first = nullptr;
-    Place* last = nullptr;
-    std::size_t count = 0;
-  };
-  [[nodiscard]] Chain put(std::span<Place* const> places);
+  // The same of many: those that have left the table come back.
+  [[nodiscard]] RetiredChain put(std::span<Place* const> places);
 
  private:
   [[nodiscard]] bool put_locked(Place* place) UNMOOR_REQUIRES(mutex_);

@@ -66,7 +66,7 @@ void put_keeping_mark(Core& core, Mount* mount) {
       }
     } else {
       put_locked(core, mount, doomed);
-      if (!doomed.mounts.empty()) count(core.counters.released_by_holder);
+      if (!doomed.empty()) count(core.counters.released_by_holder);
     }
   }
   finish(core, doomed);
@@ -109,6 +109,7 @@ void drop_places(Core& core, Place* dropped) {
       for (; dropped != nullptr && count < places.size(); ++count) {
         Place* const place = dropped;
         dropped = place->next_dropped;
+        if (dropped != nullptr) __builtin_prefetch(&dropped->next_dropped);
         place->dropped = false;
         places[count] = place;
         vacant[count] = place->mounts.empty();  // or something was mounted there meanwhile
@@ -117,8 +118,7 @@ void drop_places(Core& core, Place* dropped) {
     for (std::size_t i = 0; i < count; ++i) {
       if (vacant[i]) places[i]->superblock->filesystem->mountpoint_dropped(places[i]->shown());
     }
-    const PlaceTable::Chain gone = core.places.put(std::span(places.data(), count));
-    if (gone.count != 0) core.retired.retire(gone.first, gone.last, gone.count);
+    core.retired.retire(core.places.put(std::span(places.data(), count)));
   }
 }
 
@@ -126,10 +126,21 @@ void put_place(Core& core, Place* place) {
   if (core.places.put(place)) core.retired.retire(place);
 }
 
+namespace {
+
+// Released: no longer in sight.
+void forget(Core& core, Mount* mount) UNMOOR_REQUIRES(core.mount_lock.mutex) {
+  core.by_id.remove(mount);
+  if (!List<Mount, NsTag>::contains(mount)) return;
+  List<Mount, NsTag>::remove(mount);
+  --core.detached_count;
+}
+
+}  // namespace
+
 void doom(Core& core, Mount* mount, Doomed& doomed) {
   List<Mount, WorkTag> todo;
-  todo.push_back(mount);
-  while (Mount* const m = todo.pop_front()) {
+  for (Mount* m = mount; m != nullptr; m = todo.pop_front()) {
     m->raise(mount_flag::kDoomed);
     // What was left hanging on it (locked, or on request) is released on the same terms as the mount itself: at once if
     // nobody else holds it, else, on demand, after a grace period of its own. Under the other policies one has passed.
@@ -150,42 +161,24 @@ void doom(Core& core, Mount* mount, Doomed& doomed) {
       core.mount_lock.sequence.fetch_add(1, std::memory_order_seq_cst);
     }
     if (--m->superblock->active == 0) {
-      m->raise(mount_flag::kLast);
       m->superblock->last = m;  // stays in sight until its shutdown() has returned
+      doomed.to_shut_down.push_back(m->superblock);
     } else {
-      core.by_id.remove(m);
-      if (List<Mount, NsTag>::contains(m)) {
-        List<Mount, NsTag>::remove(m);
-        --core.detached_count;
-      }
-      if (core.release_waiters != 0) core.released.notify_all();
+      forget(core, m);
+      core.notify_waiters();
+      doomed.freed.add(m);
     }
-    doomed.mounts.push_back(m);
   }
 }
 
-void dispose(Core& core, List<Mount, WorkTag>& mounts, List<Superblock, ShutdownTag>& jobs) {
-  Retired* first = nullptr;
-  Retired* last = nullptr;
-  std::size_t freed = 0;
-  while (Mount* const mount = mounts.pop_front()) {
-    if (mount->has(mount_flag::kLast)) {
-      jobs.push_back(mount->superblock);
-      continue;
-    }
-    mount->next_retired = first;
-    first = mount;
-    if (last == nullptr) last = mount;
-    ++freed;
-  }
-  if (freed == 0) return;
-  core.counters.mounts.fetch_sub(freed, std::memory_order_relaxed);
-  core.retired.retire(first, last, freed);
-  core.unref(freed);
+void free_mounts(Core& core, const RetiredChain& freed) {
+  if (freed.count == 0) return;
+  count(core.counters.mounts, -std::uint64_t{freed.count});
+  core.retired.retire(freed);
+  core.unref(freed.count);
 }
 
 void run_shutdown(Core& core, Superblock* superblock, List<Superblock, ShutdownTag>& more) {
-  List<Mount, WorkTag> later;
   {
     ThreadFrame frame(core, ThreadFrame::Kind::kRelease);
     try {
@@ -193,45 +186,40 @@ void run_shutdown(Core& core, Superblock* superblock, List<Superblock, ShutdownT
     } catch (...) {
       count(core.counters.failed_shutdowns);
     }
-    later.splice_back(frame.later);
+    more.splice_back(frame.later);
   }
-  count(core.counters.shutdowns);
-  Mount* const mount = superblock->last;
-  {
-    MutexLock lock(core.mount_lock.mutex);
-    core.by_id.remove(mount);
-    if (List<Mount, NsTag>::contains(mount)) {
-      List<Mount, NsTag>::remove(mount);
-      --core.detached_count;
-    }
-    if (core.release_waiters != 0) core.released.notify_all();
+}
+
+RetiredChain bury(Core& core, List<Superblock, ShutdownTag>& shut_down) {
+  RetiredChain gone;
+  while (Superblock* const superblock = shut_down.pop_front()) {
+    forget(core, superblock->last);
+    gone.add(superblock->last);
   }
-  count(core.counters.mounts, -std::uint64_t{1});
-  core.retired.retire(mount);
-  core.unref();
-  dispose(core, later, more);
+  count(core.counters.shutdowns, gone.count);
+  core.notify_waiters();
+  return gone;
 }
 
 void finish(Core& core, Doomed& doomed) {
   if (doomed.deferred) core.pool.kick();
   if (doomed.dropped != nullptr) drop_places(core, doomed.dropped);
-  if (doomed.mounts.empty()) return;
-  if (ThreadFrame* const frame = ThreadFrame::find(core, ThreadFrame::Kind::kRelease)) {
-    frame->later.splice_back(doomed.mounts);
-    return;
-  }
-  if (ThreadFrame::inside(core)) {
+  if (doomed.empty()) return;
+  core.ref();  // the mounts' references may have been the last
+  free_mounts(core, doomed.freed);
+  if (doomed.to_shut_down.empty()) {
+    // Nothing more.
+  } else if (ThreadFrame* const frame = ThreadFrame::find(core, ThreadFrame::Kind::kRelease)) {
+    frame->later.splice_back(doomed.to_shut_down);
+  } else if (ThreadFrame::inside(core)) {
     {
       MutexLock lock(core.mount_lock.mutex);
-      core.pool.leave(doomed.mounts);
+      core.pool.leave(doomed.to_shut_down);
     }
     core.pool.kick();
-    return;
+  } else {
+    core.pool.shut_down(doomed.to_shut_down);
   }
-  core.ref();  // the mounts' references may have been the last
-  List<Superblock, ShutdownTag> jobs;
-  dispose(core, doomed.mounts, jobs);
-  if (!jobs.empty()) core.pool.shut_down(jobs);
   core.unref();
 }
 

@@ -20,9 +20,12 @@ namespace unmoor::tree {
 
 // What became releasable under the mount lock; finish() does the rest without it.
 struct Doomed {
-  List<Mount, WorkTag> mounts;
-  Place* dropped = nullptr;  // mountpoints whose last mount went (Place::next_dropped)
-  bool deferred = false;     // the pool got work
+  List<Superblock, ShutdownTag> to_shut_down;  // with their last mounts
+  RetiredChain freed;                          // mounts whose filesystem lives on
+  Place* dropped = nullptr;                    // mountpoints whose last mount went (Place::next_dropped)
+  bool deferred = false;                       // the pool got work
+
+  [[nodiscard]] bool empty() const { return to_shut_down.empty() && freed.count == 0; }
 };
 
 // Inside a read section: turns a pointer found by a walk that began at `sequence` into a reference. False: try again.
@@ -40,10 +43,13 @@ void doom(Core& core, Mount* mount, Doomed& doomed) UNMOOR_REQUIRES(core.mount_l
 // pool. Inside a shutdown() the outermost release does it. No lock is held.
 void finish(Core& core, Doomed& doomed);
 
-// For the pool: mounts whose filesystem lives on are freed; the others' superblocks go to `jobs`.
-void dispose(Core& core, List<Mount, WorkTag>& mounts, List<Superblock, ShutdownTag>& jobs);
-// The shutdown() of one superblock and the end of its last mount. What that released goes to `more`.
+// Retires mounts that nobody can find any more, and drops their references to the core.
+void free_mounts(Core& core, const RetiredChain& freed);
+// The shutdown() of one superblock. What that released goes to `more`.
 void run_shutdown(Core& core, Superblock* superblock, List<Superblock, ShutdownTag>& more);
+// Afterwards: their last mounts go out of sight, and are the caller's to free.
+[[nodiscard]] RetiredChain bury(Core& core, List<Superblock, ShutdownTag>& shut_down)
+    UNMOOR_REQUIRES(core.mount_lock.mutex);
 
 // Takes a mount off its parent. Under the namespace and mount locks with the sequence odd, or (stuck children) the
 // mount lock. Puts the place on `dropped` if it was its last mount.

@@ -16,7 +16,11 @@ class OnDemand : public Release {
     std::uint64_t released = 0;
     {
       MutexLock lock(core.mount_lock.mutex);
-      while (Mount* const mount = batch.mounts.pop_front()) {
+      const auto ahead = [](const Mount* mount) {
+        mount->counts.prefetch();
+        prefetch(mount->superblock);
+      };
+      consume(batch.mounts, ahead, [&](Mount* mount) {
         if (mount->counts.sum() == 1) {
           mount->counts.put();
           doom(core, mount, idle);
@@ -24,7 +28,7 @@ class OnDemand : public Release {
         } else {
           held.push_back(mount);
         }
-      }
+      });
       // In the same hold: a holder that lets go between would find neither us nor the pool.
       if (batch.origin == Origin::kLazy && !held.empty()) {
         core.pool.defer(held);

@@ -21,6 +21,9 @@ constexpr std::chrono::milliseconds kPatience{1};
 // No worker calls more than this many at once: enough to meet a thousand dead servers in a few rounds.
 constexpr std::size_t kMostHelpers = 64;
 
+// How many filesystems that have been shut down are buried together.
+constexpr std::size_t kBuryTogether = 64;
+
 // Set on a pool thread that dropped the core's last reference: it destroys the core when it has left it.
 thread_local Core* orphan = nullptr;
 thread_local const ReleasePool* own_pool = nullptr;
@@ -88,7 +91,7 @@ void ReleasePool::undefer(Mount* mount) {
   backlog_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void ReleasePool::leave(List<Mount, WorkTag>& doomed) {
+void ReleasePool::leave(List<Superblock, ShutdownTag>& doomed) {
   left_.splice_back(doomed);
 }
 
@@ -164,7 +167,7 @@ void ReleasePool::release_arrived() {
       put_locked(core_, mount, doomed);
       ++released;
     }
-    doomed.mounts.splice_back(left_);
+    doomed.to_shut_down.splice_back(left_);
   }
   count(core_.counters.released_after_gp, released);
   if (released != 0) {
@@ -177,8 +180,8 @@ void ReleasePool::release_arrived() {
     kicked_ = true;
   }
   drop_places(core_, doomed.dropped);
-  List<Superblock, ShutdownTag> jobs;
-  dispose(core_, doomed.mounts, jobs);
+  free_mounts(core_, doomed.freed);
+  List<Superblock, ShutdownTag>& jobs = doomed.to_shut_down;
   if (jobs.empty()) return;
   // Never in this thread if another can be had: the next grace period must not wait for a slow server.
   List<Superblock, ShutdownTag> mine;
@@ -191,8 +194,7 @@ void ReleasePool::release_arrived() {
       List<ShutdownJob, JobTag>::remove(&background_);
     }
   }
-  while (Superblock* const superblock = mine.pop_front())
-    run_shutdown(core_, superblock, mine);
+  shut_down(mine);
 }
 
 // --- Shutdowns
@@ -207,11 +209,20 @@ bool ReleasePool::call_worker() {
 
 void ReleasePool::work_on(ShutdownJob& job, Superblock* superblock) {
   ++job.running;
-  ++progress_;
+  ++job.begun;
+  // What is done should not wait for this one if it gets stuck and nobody watches.
+  const bool bury_first = unburied_ != 0 && (job.waiting.empty() || on_pool_thread());
   mutex_.unlock();
+  if (bury_first) bury();
   List<Superblock, ShutdownTag> more;
   run_shutdown(core_, superblock, more);
   mutex_.lock();
+  shut_down_.push_back(superblock);
+  if (++unburied_ >= kBuryTogether || core_.release_waiters.load(std::memory_order_relaxed) != 0) {
+    mutex_.unlock();
+    bury();
+    mutex_.lock();
+  }
   --job.running;
   if (!more.empty()) {
     job.waiting.splice_back(more);
@@ -225,6 +236,11 @@ void ReleasePool::shut_down(List<Superblock, ShutdownTag>& list) {
   MutexLock lock(mutex_);
   while (true) {
     if (Superblock* const superblock = job.waiting.pop_front()) {
+      prefetch(superblock->last);
+      if (const Superblock* const next = job.waiting.front()) {
+        __builtin_prefetch(next->filesystem.get());
+        if (const Superblock* const after = job.waiting.next(job.waiting.front())) prefetch(after);
+      }
       // Somebody else must watch what we leave behind while we are inside.
       if (!job.waiting.empty() && !List<ShutdownJob, JobTag>::contains(&job)) {
         jobs_.push_back(&job);
@@ -238,6 +254,24 @@ void ReleasePool::shut_down(List<Superblock, ShutdownTag>& list) {
     }
   }
   if (List<ShutdownJob, JobTag>::contains(&job)) List<ShutdownJob, JobTag>::remove(&job);
+  lock.unlock();
+  bury();  // also if another is at it: then this waits for the mount lock until it is done
+}
+
+void ReleasePool::bury() {
+  RetiredChain gone;
+  {
+    MutexLock hold(core_.mount_lock.mutex);
+    List<Superblock, ShutdownTag> shut_down;
+    {
+      MutexLock lock(mutex_);
+      if (unburied_ == 0) return;
+      shut_down.splice_back(shut_down_);
+      unburied_ = 0;
+    }
+    gone = tree::bury(core_, shut_down);
+  }
+  free_mounts(core_, gone);
 }
 
 ShutdownJob* ReleasePool::next_job() {
@@ -254,6 +288,12 @@ void ReleasePool::run_worker() {
   while (!stopping_ && orphan == nullptr) {
     ShutdownJob* const job = next_job();
     if (job == nullptr || watching_) {
+      if (job == nullptr && unburied_ != 0) {
+        lock.unlock();
+        bury();
+        lock.lock();
+        continue;
+      }
       if (job == nullptr && idle_workers_ != 0) return;  // one is enough for the next job
       ++idle_workers_;
       jobs_ready_.wait(mutex_);
@@ -262,11 +302,18 @@ void ReleasePool::run_worker() {
     }
     // Watch: what its owner gets through in time needs no help. The pool's own jobs have no owner to get through them.
     if (job->owned || job->running != 0) {
-      const std::uint64_t before = progress_;
+      const std::uint64_t before = job->begun;
       watching_ = true;
       jobs_ready_.wait_until(mutex_, std::chrono::steady_clock::now() + kPatience);
       watching_ = false;
-      if (progress_ != before || next_job() != job) {
+      if (next_job() != job) {
+        helpers = 1;
+        continue;
+      }
+      if (job->begun != before) {
+        // Gets on by itself. Watch another.
+        List<ShutdownJob, JobTag>::remove(job);
+        jobs_.push_back(job);
         helpers = 1;
         continue;
       }

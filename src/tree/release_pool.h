@@ -21,6 +21,7 @@ struct JobTag;
 struct ShutdownJob : Link<JobTag> {
   List<Superblock, ShutdownTag> waiting;
   std::size_t running = 0;
+  std::uint64_t begun = 0;
   bool owned = true;  // a thread works through it and waits for its end
 };
 
@@ -37,8 +38,8 @@ class ReleasePool {
   void defer(List<Mount, WorkTag>& mounts);
   // A holder takes the release of a deferred mount over. Under the mount lock.
   void undefer(Mount* mount);
-  // Doomed mounts whose release this thread may not run (it is inside a callback). Under the mount lock; then kick().
-  void leave(List<Mount, WorkTag>& doomed);
+  // Filesystems whose shutdown() this thread may not run (it is inside a callback). Under the mount lock; then kick().
+  void leave(List<Superblock, ShutdownTag>& doomed);
   // Wakes the pool. Without the mount lock.
   void kick();
   // Waits until the backlog, and the memory that waits for a grace period, are below the bound.
@@ -47,6 +48,9 @@ class ReleasePool {
   // Runs the shutdown() of every superblock of `list`, and returns when all have returned. If one takes long, threads
   // of the pool run the others meanwhile.
   void shut_down(List<Superblock, ShutdownTag>& list);
+  // The last mounts of filesystems that have been shut down go out of sight. Takes the mount lock. They are left to it
+  // for a while so that the locks are taken once for many; whoever looks at what is pending calls it first.
+  void bury();
 
   [[nodiscard]] std::size_t backlog() const { return backlog_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::size_t backlog_peak() const { return peak_.load(std::memory_order_relaxed); }
@@ -71,7 +75,7 @@ class ReleasePool {
   Core& core_;
   // Under the mount lock.
   List<Mount, WorkTag> arrived_;  // for the next grace period
-  List<Mount, WorkTag> left_;     // doomed
+  List<Superblock, ShutdownTag> left_;
   std::atomic<std::size_t> backlog_{0};
   std::atomic<std::size_t> peak_{0};
 
@@ -81,7 +85,8 @@ class ReleasePool {
   CondVar done_;                                              // a shutdown is done, the backlog shrank, a thread ended
   List<ShutdownJob, JobTag> jobs_ UNMOOR_GUARDED_BY(mutex_);  // those with something waiting, and some without
   ShutdownJob background_ UNMOOR_GUARDED_BY(mutex_);          // what nobody waits for
-  std::uint64_t progress_ UNMOOR_GUARDED_BY(mutex_) = 0;      // shutdowns begun
+  List<Superblock, ShutdownTag> shut_down_ UNMOOR_GUARDED_BY(mutex_);  // and not buried; also under the mount lock
+  std::size_t unburied_ UNMOOR_GUARDED_BY(mutex_) = 0;
   std::size_t threads_ UNMOOR_GUARDED_BY(mutex_) = 0;
   std::size_t idle_workers_ UNMOOR_GUARDED_BY(mutex_) = 0;
   bool waiter_running_ UNMOOR_GUARDED_BY(mutex_) = false;

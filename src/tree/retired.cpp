@@ -6,15 +6,18 @@
 namespace unmoor::tree {
 
 void RetireList::retire(Retired* item) {
-  retire(item, item, 1);
+  RetiredChain chain;
+  chain.add(item);
+  retire(chain);
 }
 
-void RetireList::retire(Retired* first, Retired* last, std::size_t count) {
-  size_.fetch_add(count, std::memory_order_relaxed);
+void RetireList::retire(const RetiredChain& chain) {
+  if (chain.count == 0) return;
+  size_.fetch_add(chain.count, std::memory_order_relaxed);
   {
     MutexLock lock(mutex_);
-    last->next_retired = arriving_;
-    arriving_ = first;
+    chain.last->next_retired = arriving_;
+    arriving_ = chain.first;
     if (in_flight_) return;
     in_flight_ = true;
     waiting_ = std::exchange(arriving_, nullptr);

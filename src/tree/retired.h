@@ -20,6 +20,20 @@ struct Retired {
   What what = What::kMount;
 };
 
+// Some of them, linked by next_retired.
+struct RetiredChain {
+  Retired* first = nullptr;
+  Retired* last = nullptr;
+  std::size_t count = 0;
+
+  void add(Retired* item) {
+    item->next_retired = first;
+    first = item;
+    if (last == nullptr) last = item;
+    ++count;
+  }
+};
+
 class RetireList {
  public:
   using Free = void (*)(void* context, Retired* item);
@@ -30,8 +44,7 @@ class RetireList {
   RetireList& operator=(const RetireList&) = delete;
 
   void retire(Retired* item);
-  // A chain through next_retired, from `first` to `last`.
-  void retire(Retired* first, Retired* last, std::size_t count);
+  void retire(const RetiredChain& chain);
   // Retired and not yet freed.
   [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_relaxed); }
   // Until size() is at most `limit`. Not inside a read section.

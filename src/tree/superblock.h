@@ -43,4 +43,9 @@ struct Superblock : Link<ShutdownTag> {
   struct Mount* last = nullptr;  // the mount whose release shuts it down
 };
 
+inline void prefetch(const Superblock* superblock) {
+  __builtin_prefetch(superblock, 1);
+  __builtin_prefetch(&superblock->active, 1);
+}
+
 }  // namespace unmoor::tree

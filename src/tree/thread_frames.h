@@ -38,7 +38,7 @@ struct ThreadFrame {
   Core* const core;
   const Kind kind;
   ThreadFrame* const outer;
-  List<Mount, WorkTag> later;  // kRelease: doomed meanwhile
+  List<Superblock, ShutdownTag> later;  // kRelease: doomed meanwhile
 
   static thread_local constinit ThreadFrame* top;
 };

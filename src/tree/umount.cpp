@@ -31,6 +31,7 @@ void umount_tree(NamespaceLock& lock, Mount* top, UmountHow how) {
   bool receives = false;  // a mount takes part in propagation itself
   bool sticks = how.connected;
   for (Mount* m = top; m != nullptr; m = next_in_tree(m, top)) {
+    if (const Mount* const sibling = m->up()->children.next(m)) prefetch(sibling);
     m->raise(mount_flag::kUmount);
     if (List<Mount, NsTag>::contains(m)) List<Mount, NsTag>::remove(m);
     set.push_back(m);
@@ -46,10 +47,17 @@ void umount_tree(NamespaceLock& lock, Mount* top, UmountHow how) {
   if (sends || receives) make_all_private(core, set);
 
   const std::int64_t when = now();
-  while (Mount* const m = set.pop_front()) {
+  const auto ahead = [&core](const Mount* m) {
+    if (const Place* const place = m->on()) {
+      __builtin_prefetch(place, 1);
+      __builtin_prefetch(&place->dropped, 1);
+      core.table.prefetch(m->up(), place);
+    }
+  };
+  consume(set, ahead, [&](Mount* m) {
     if (Ns* const ns = m->in()) {
       --ns->mount_count;
-      ns->event.fetch_add(1, std::memory_order_relaxed);
+      ns->event.store(ns->event.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
     m->ns.store(nullptr, std::memory_order_release);
     if (how.sync) m->raise(mount_flag::kSyncUmount);
@@ -65,7 +73,7 @@ void umount_tree(NamespaceLock& lock, Mount* top, UmountHow how) {
       }
     }
     if (disconnect) lock.unmounted.mounts.push_front(m);
-  }
+  });
 }
 
 namespace {

@@ -77,11 +77,27 @@ namespace {
   return PendingRelease::State::kHeld;
 }
 
+// Whoever waits for releases is told of each. The pool counts waiters under its lock, and bury() takes that lock.
+class Waiter {
+ public:
+  explicit Waiter(Core& core) : core_(core) {
+    core.release_waiters.fetch_add(1, std::memory_order_relaxed);
+    core.pool.bury();
+  }
+  ~Waiter() { core_.release_waiters.fetch_sub(1, std::memory_order_relaxed); }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+ private:
+  Core& core_;
+};
+
 }  // namespace
 
 std::vector<PendingRelease> Universe::pending() const {
   std::vector<PendingRelease> all;
   if (core_->fork_guard.forked()) return all;
+  core_->pool.bury();
   MutexLock lock(core_->mount_lock.mutex);
   for (Mount* const mount : core_->detached) {
     all.push_back(PendingRelease{
@@ -96,6 +112,7 @@ std::vector<PendingRelease> Universe::pending() const {
 
 Result<void> Universe::wait(MountId id, Deadline deadline) const {
   if (Result<void> may = core_->may_wait(); !may) return may;
+  const Waiter waiter(*core_);
   MutexLock lock(core_->mount_lock.mutex);
   const auto number = static_cast<std::uint64_t>(id);
   if (number <= (std::uint64_t{1} << 31) || number > core_->last_id.load(std::memory_order_relaxed)) {
@@ -103,13 +120,11 @@ Result<void> Universe::wait(MountId id, Deadline deadline) const {
   }
   const Mount* mount = core_->by_id.find(number);
   if (mount != nullptr && mount->in() != nullptr) return refuse(EBUSY, "it is still mounted");
-  ++core_->release_waiters;
   bool in_time = true;
   while (in_time && mount != nullptr) {
     in_time = core_->released.wait_until(core_->mount_lock.mutex, deadline);
     mount = core_->by_id.find(number);
   }
-  --core_->release_waiters;
   if (mount == nullptr) return {};
   return refuse(ETIMEDOUT, "it is not gone yet");
 }
@@ -118,8 +133,8 @@ Result<void> Universe::drain(Deadline deadline) const {
   if (Result<void> may = core_->may_wait(); !may) return may;
   const auto before = std::chrono::steady_clock::now().time_since_epoch();
   const auto limit = std::chrono::duration_cast<std::chrono::nanoseconds>(before).count();
+  const Waiter waiter(*core_);
   MutexLock lock(core_->mount_lock.mutex);
-  ++core_->release_waiters;
   // The list is in the order in which mounts were detached.
   const auto done = [this, limit]() UNMOOR_NO_THREAD_SAFETY_ANALYSIS {
     return core_->detached.empty() || core_->detached.front()->detached_at > limit;
@@ -127,13 +142,13 @@ Result<void> Universe::drain(Deadline deadline) const {
   bool in_time = true;
   while (in_time && !done())
     in_time = core_->released.wait_until(core_->mount_lock.mutex, deadline);
-  --core_->release_waiters;
   if (done()) return {};
   return refuse(ETIMEDOUT, "not everything is gone yet");
 }
 
 Stats Universe::stats() const {
   Stats stats;
+  if (!core_->fork_guard.forked()) core_->pool.bury();
   const Counters& c = core_->counters;
   const auto read = [](const std::atomic<std::uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
   stats.mounts = read(c.mounts);

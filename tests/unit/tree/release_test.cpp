@@ -324,6 +324,29 @@ TEST_F(OnDemandTest, OneSlowShutdownDelaysNoOther) {
   EXPECT_EQ(slow->shutdowns, 1);
 }
 
+// Others that got on with theirs were once taken for progress of the one that was stuck.
+TEST_F(OnDemandTest, OneSlowShutdownDelaysNoOtherWhileAThirdThreadUnmountsAllTheTime) {
+  const Fs top = mount("/a");
+  std::atomic<bool> stop{false};
+  top->on_shutdown = [&] {
+    while (!stop)
+      std::this_thread::sleep_for(1ms);
+  };
+  const std::vector<Fs> others{mount("/a/a"), mount("/a/b")};
+  for (const Fs& fs : others)
+    fs->on_shutdown = top->on_shutdown;  // whichever comes first holds up the caller
+  std::thread caller([&] { EXPECT_EQ(code(ns.umount("/a", UmountFlags::kDetach)), 0); });
+  const Deadline limit = in(5s);
+  const auto all_begun = [&] { return top->shutdowns != 0 && others[0]->shutdowns != 0 && others[1]->shutdowns != 0; };
+  while (!all_begun() && std::chrono::steady_clock::now() < limit) {
+    static_cast<void>(mount("/b"));
+    EXPECT_EQ(code(ns.umount("/b")), 0);
+  }
+  EXPECT_TRUE(all_begun());
+  stop = true;
+  caller.join();
+}
+
 TEST_F(DeferredTest, OneSlowShutdownInThePoolDelaysNoOther) {
   std::atomic<bool> stop{false};
   const Fs slow = mount("/a");
