@@ -302,7 +302,8 @@ class Broker {
 
   // Is the mount gone from the table? Then the client may go on; true if it was told so.
   bool look(Work& work) {
-    static_cast<void>(calls_.call(SYS_lseek, work.table.get(), 0, SEEK_SET));
+    // From its end, it would look as if nothing were mounted any more.
+    if (calls_.call(SYS_lseek, work.table.get(), 0, SEEK_SET) != 0) return false;
     const auto table = MountTable::read(calls_, work.table.get());
     if (!table || table->by_id(work.mount) != nullptr) return false;
     if (!work.must_stay.empty()) {
