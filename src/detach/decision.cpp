@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 #include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "detach/harmless.h"
 #include "detach/propagation.h"
 #include "kernel/filesystem_types.h"
 #include "kernel/grace_period.h"
@@ -28,22 +28,10 @@ using kernel::MountTable;
 using kernel::SystemCalls;
 using kernel::UniqueFd;
 
-constexpr long kTmpfsMagic = 0x01021994;
-constexpr std::uint64_t kSmallBytes = 4ULL << 20;
-constexpr std::uint64_t kSmallInodes = 4096;  // each is about 1 KiB of the kernel's memory
-
-// Few enough that nobody's next allocation waits for it. A tmpfs without limits does not say what it uses.
-bool is_small_tmpfs(const SystemCalls& calls, int directory, const std::string& path, const MountEntry& mount) {
-  const long fd = calls.openat(directory, path.c_str(), O_PATH | O_NOFOLLOW);
-  if (fd < 0) return false;
-  const UniqueFd owner(static_cast<int>(fd));
-  const auto id = kernel::mount_id(calls, owner.get(), "", AT_EMPTY_PATH, kernel::kStatxMountId);
-  if (!id || id->value != static_cast<std::uint64_t>(mount.id)) return false;
-  struct statfs usage{};
-  if (calls.call(SYS_fstatfs, owner.get(), SystemCalls::pointer(&usage)) != 0) return false;
-  return usage.f_type == kTmpfsMagic && usage.f_blocks != 0 && usage.f_files != 0 &&
-         (usage.f_blocks - usage.f_bfree) * static_cast<std::uint64_t>(usage.f_bsize) <= kSmallBytes &&
-         usage.f_files - usage.f_ffree <= kSmallInodes;
+// What the path leads to may be another mount by now.
+bool leads_to_small_tmpfs(const SystemCalls& calls, int directory, const std::string& path, const MountEntry& mount) {
+  const UniqueFd fd(static_cast<int>(calls.openat(directory, path.c_str(), O_PATH | O_NOFOLLOW)));
+  return fd && is_small_tmpfs(calls, fd.get(), mount.id);
 }
 
 // Every mount above it, up to the root that the table is seen from, answers look-ups without asking anybody.
@@ -159,18 +147,20 @@ class Judge {
   }
 
   bool passes(const MountEntry& mount) {
-    if (kernel::shuts_down_unseen(mount) && (mount.type != "tmpfs" || small(mount))) return true;
-    return is_pid1_root(mount);
+    const LateShutdown late = late_shutdown(mount);
+    return late == LateShutdown::kUnseen || (late == LateShutdown::kUnseenIfSmall && small(mount)) ||
+           is_pid1_root(mount);
   }
 
   bool small(const MountEntry& mount) {
-    if (&mount == &top_) return is_small_tmpfs(calls_, target_.parent.get(), target_.entry, mount);
+    if (&mount == &top_) return leads_to_small_tmpfs(calls_, target_.parent.get(), target_.entry, mount);
     const bool below = mount.mount_point.starts_with(top_.mount_point) && is_removed(mount);
     if (below && top_.mount_point != "/") {
       const std::string inside(mount.mount_point.substr(top_.mount_point.size()));
-      return is_small_tmpfs(calls_, target_.parent.get(), target_.entry + inside, mount);
+      return leads_to_small_tmpfs(calls_, target_.parent.get(), target_.entry + inside, mount);
     }
-    return reached_locally(table_, mount) && is_small_tmpfs(calls_, AT_FDCWD, std::string(mount.mount_point), mount);
+    return reached_locally(table_, mount) &&
+           leads_to_small_tmpfs(calls_, AT_FDCWD, std::string(mount.mount_point), mount);
   }
 
   const MountTable* pid1() {

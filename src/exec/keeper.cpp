@@ -14,10 +14,11 @@ namespace unmoor::exec {
 using kernel::SystemCalls;
 
 bool Keeper::may_stay(const Kept& kept) const {
-  static_cast<void>(calls_.call(SYS_lseek, kept.table.get(), 0, SEEK_SET));
+  if (calls_.call(SYS_lseek, kept.table.get(), 0, SEEK_SET) != 0) return false;
   auto table = kernel::MountTable::read(calls_, kept.table.get());
   if (!table) return false;
-  return judge({.defer = defer_,
+  return judge({.calls = calls_,
+                .defer = defer_,
                 .inside = *table,
                 .tmpfs = TmpfsSize::kAssumed,
                 .outside = outside_.tables(),

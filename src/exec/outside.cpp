@@ -37,9 +37,10 @@ void Outside::refresh() {
         calls_->call(SYS_ppoll, SystemCalls::pointer(&event), 1, SystemCalls::pointer(&at_once), 0, 0) > 0 &&
         (event.revents & POLLPRI) != 0;
     if (!first && !changed) continue;
-    static_cast<void>(calls_->call(SYS_lseek, events_[i].get(), 0, SEEK_SET));
+    const long at_start = calls_->call(SYS_lseek, events_[i].get(), 0, SEEK_SET);
     auto table = MountTable::read(*calls_, events_[i].get());
-    MountTable now = table ? std::move(*table) : *MountTable::parse("");
+    // Of a table that cannot be read, nothing is known to be mounted.
+    MountTable now = at_start == 0 && table ? std::move(*table) : *MountTable::parse("");
     if (i < tables_.size())
       tables_[i] = std::move(now);
     else
@@ -54,8 +55,9 @@ void Outside::refresh() {
 
 bool Outside::may_be_held(detach::Defer defer) const {
   if (is_init_ || is_foreign_ || defer == detach::Defer::kAlways) return true;
-  if (tables_.empty()) return false;
-  return judge({.defer = defer,
+  if (tables_.empty() || tables_.front().entries().empty()) return false;
+  return judge({.calls = *calls_,
+                .defer = defer,
                 .inside = tables_.front(),
                 .own = true,
                 .outside = std::span(tables_).subspan(1),

@@ -3,14 +3,11 @@
 
 #include <algorithm>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <string>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <utility>
 #include <vector>
 
-#include "kernel/filesystem_types.h"
+#include "detach/harmless.h"
 #include "kernel/unique_fd.h"
 
 namespace unmoor::exec {
@@ -18,11 +15,10 @@ namespace {
 
 using detach::Defer;
 using detach::DeferReason;
+using detach::LateShutdown;
 using kernel::DeviceNumber;
 using kernel::MountEntry;
 using kernel::MountTable;
-
-constexpr std::uint64_t kSmallTmpfs = 4 << 20;  // what a release may free late without anybody running out of memory
 
 enum class Passes { kNo, kYes };
 
@@ -46,47 +42,34 @@ class Judge {
  private:
   void find_leaving() {
     const MountEntry* const top = question_.target != 0 ? question_.inside.by_id(question_.target) : nullptr;
-    if (top == nullptr) return;
-    for (const MountEntry* entry : detach::mounts_below(question_.inside, *top))
-      leaving_.push_back(entry->id);
+    if (top != nullptr) leaving_ = detach::mounts_below(question_.inside, *top);
   }
 
-  [[nodiscard]] bool leaves(int id) const { return std::ranges::find(leaving_, id) != leaving_.end(); }
-  [[nodiscard]] bool leaves(const MountEntry& entry) const { return leaves(entry.id); }
+  [[nodiscard]] bool leaves(const MountEntry& entry) const {
+    return std::ranges::find(leaving_, &entry) != leaving_.end();
+  }
 
-  // Only the top's parent matters: below it everything goes anyway, and its copies go with the copies of the top.
+  // Every mount that goes counts: one inside the tree takes its copies with it when what it stands on is shared.
   bool propagation_passes() {
-    const MountEntry* const top = question_.inside.by_id(question_.target);
-    const MountEntry* const parent = top != nullptr ? question_.inside.by_id(top->parent_id) : nullptr;
-    if (parent == nullptr) return false;
-    if (parent->shared_group == 0) return true;
+    if (leaving_.empty()) return false;
+    const bool reaches_nobody = std::ranges::all_of(leaving_, [this](const MountEntry* entry) {
+      const MountEntry* const parent = question_.inside.by_id(entry->parent_id);
+      return parent != nullptr && parent->shared_group == 0;
+    });
+    if (reaches_nobody) return true;
     return question_.reached && std::ranges::all_of(*question_.reached, [this](const detach::ReachedMount& mount) {
              if (mount.device == question_.init_root || (mount.shuts_down_unseen && !mount.is_tmpfs)) return true;
              return question_.defer == Defer::kElsewhere && relies_on(mount.device);
            });
   }
 
-  [[nodiscard]] bool harmless(const MountEntry& entry) const {
-    return question_.init_root == entry.device || (entry.type != "tmpfs" && kernel::shuts_down_unseen(entry));
-  }
-
-  [[nodiscard]] bool is_small_tmpfs(const MountEntry& entry) const {
-    if (entry.type != "tmpfs") return false;
+  [[nodiscard]] bool is_small(const MountEntry& entry) const {
     if (question_.tmpfs == TmpfsSize::kAssumed) return true;
-    struct ::statfs facts{};
-    if (entry.id == question_.target) {
-      if (::fstatfs(question_.target_fd, &facts) != 0) return false;
-    } else {
-      // Its path may lead to another mount by now, or never have led there: a covered one, one below the target.
-      const kernel::UniqueFd fd(
-          ::open(std::string(entry.mount_point).c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY));
-      struct ::statx where{};
-      if (!fd || ::statx(fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &where) != 0 ||
-          where.stx_mnt_id != static_cast<std::uint64_t>(entry.id) || ::fstatfs(fd.get(), &facts) != 0)
-        return false;
-    }
-    return facts.f_type == TMPFS_MAGIC &&
-           (facts.f_blocks - facts.f_bfree) * static_cast<std::uint64_t>(facts.f_bsize) <= kSmallTmpfs;
+    if (entry.id == question_.target) return detach::is_small_tmpfs(question_.calls, question_.target_fd, entry.id);
+    // Its path may lead to another mount by now, or never have led there: a covered one, one below the target.
+    const kernel::UniqueFd fd(static_cast<int>(
+        question_.calls.open(std::string(entry.mount_point).c_str(), O_PATH | O_NOFOLLOW | O_DIRECTORY)));
+    return fd && detach::is_small_tmpfs(question_.calls, fd.get(), entry.id);
   }
 
   bool relies_on(const DeviceNumber& device) {
@@ -111,11 +94,10 @@ class Judge {
     const auto known = std::ranges::find(judged_, entry.device, &Judged::device);
     if (known != judged_.end()) return known->passes;
     Passes passes = Passes::kNo;
-    if (harmless(entry))
-      passes = Passes::kYes;
-    else if (question_.defer == Defer::kElsewhere && relies_on(entry.device))
-      passes = Passes::kYes;
-    else if (is_small_tmpfs(entry))
+    const LateShutdown late = detach::late_shutdown(entry);
+    if (question_.init_root == entry.device || late == LateShutdown::kUnseen ||
+        (question_.defer == Defer::kElsewhere && relies_on(entry.device)) ||
+        (late == LateShutdown::kUnseenIfSmall && is_small(entry)))
       passes = Passes::kYes;
     if (entry.type != "nsfs") judged_.push_back({entry.device, passes});  // there, each file counts for itself
     return passes;
@@ -128,7 +110,7 @@ class Judge {
 
   const Question& question_;
   Verdict verdict_;
-  std::vector<int> leaving_;
+  std::vector<const MountEntry*> leaving_;
   std::vector<Judged> judged_;
 };
 

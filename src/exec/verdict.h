@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // May the program be told "detached" before the grace period is over, and may its mount namespace be kept past its end?
-// The policy of docs/detach.md, seen from outside the namespace in which the mount goes.
+// The policy of docs/detach.md, seen from outside the namespace in which the mount goes: what detach/decision.h asks of
+// the caller's own. Both take what harmless.h and propagation.h say.
 #pragma once
 
 #include <optional>
@@ -10,6 +11,7 @@
 #include "detach/policy.h"
 #include "detach/propagation.h"
 #include "kernel/mount_table.h"
+#include "kernel/system_calls.h"
 
 namespace unmoor::exec {
 
@@ -20,13 +22,14 @@ enum class TmpfsSize {
 };
 
 struct Question {
+  const kernel::SystemCalls& calls;
   detach::Defer defer = detach::Defer::kElsewhere;
   const kernel::MountTable& inside;  // the namespace in which the mount goes
   int target = 0;                    // its id there; 0: nothing goes, the question is only about keeping the namespace
   int target_fd = -1;                // a descriptor of it: how full a tmpfs is can be asked
   bool own = false;                  // it is the broker's own namespace
   TmpfsSize tmpfs = TmpfsSize::kMeasured;
-  // What the unmount takes with it elsewhere, when the target's parent is shared; nothing: that is not known.
+  // What the unmount takes with it elsewhere, when something it stands on is shared; nothing: that is not known.
   std::optional<std::span<const detach::ReachedMount>> reached = {};
   // The tables of the broker's namespace and of pid 1's, as far as they can be read.
   std::span<const kernel::MountTable> outside;

@@ -47,7 +47,8 @@ class Worker {
     auto table = find_target();
     if (!table) return refuse(table.error().code, table.error().doing);
     const auto reached = what_is_reached(*table);
-    const Verdict verdict = judge({.defer = defer_,
+    const Verdict verdict = judge({.calls = calls_,
+                                   .defer = defer_,
                                    .inside = *table,
                                    .target = mount_,
                                    .target_fd = target_.get(),
@@ -146,12 +147,16 @@ class Worker {
 
   // Inside a container a shared parent ends the matter: who receives from it cannot be seen from there.
   std::optional<std::vector<detach::ReachedMount>> what_is_reached(const MountTable& table) {
-    const kernel::MountEntry& top = *table.by_id(mount_);
-    const kernel::MountEntry* const parent = table.by_id(top.parent_id);
-    if (!is_own_ || parent == nullptr || parent->shared_group == 0) return std::nullopt;
-    auto reached = detach::propagated_removals(calls_, table, top);
-    if (!reached) return std::nullopt;
-    return std::move(*reached);
+    if (!is_own_) return std::nullopt;
+    std::vector<detach::ReachedMount> all;
+    for (const kernel::MountEntry* const mount : detach::mounts_below(table, *table.by_id(mount_))) {
+      const kernel::MountEntry* const parent = table.by_id(mount->parent_id);
+      if (parent == nullptr || parent->shared_group == 0) continue;
+      const auto reached = detach::propagated_removals(calls_, table, *mount);
+      if (!reached) return std::nullopt;
+      all.insert(all.end(), reached->begin(), reached->end());
+    }
+    return all;
   }
 
   void start(const Verdict& verdict, pid_t client) {

@@ -34,7 +34,8 @@ class VerdictTest : public testing::Test {
     const MountTable table = *MountTable::parse(inside);
     std::vector<MountTable> outside;
     outside.push_back(*MountTable::parse(host));
-    return judge({.defer = defer,
+    return judge({.calls = kernel::SystemCalls::real(),
+                  .defer = defer,
                   .inside = table,
                   .target = target,
                   .own = own_,
@@ -72,6 +73,18 @@ TEST_F(VerdictTest, AVolumeThatTheHostHasTooIsElsewhere) {
 
 TEST_F(VerdictTest, ASharedParentMeansThatOthersLoseTheirMountToo) {
   EXPECT_EQ(ask(Defer::kElsewhere, kHost, 22).reason, DeferReason::kPropagates);
+}
+
+// Its parent is private, but what hangs below it has copies elsewhere.
+TEST_F(VerdictTest, ASharedMountInsideWhatGoesMeansTheSame) {
+  const std::string nested =
+      "60 59 254:0 /rootfs / rw - ext4 /dev/vda rw\n"
+      "61 60 254:0 /data /data rw shared:7 - ext4 /dev/vda rw\n"
+      "62 61 254:0 /below /data/below rw - ext4 /dev/vda rw\n";
+  EXPECT_EQ(ask(Defer::kElsewhere, nested, 62).reason, DeferReason::kPropagates);
+  EXPECT_EQ(ask(Defer::kElsewhere, nested, 61).reason, DeferReason::kPropagates);
+  EXPECT_EQ(ask(Defer::kElsewhere, nested + "63 60 0:20 / /proc rw shared:8 - proc proc rw\n", 63).reason,
+            DeferReason::kDeferred);
 }
 
 TEST_F(VerdictTest, InTheBrokersOwnNamespaceOnlyWhatLeavesCounts) {
