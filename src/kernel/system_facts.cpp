@@ -15,7 +15,7 @@ bool about_rcu(std::string_view parameter) {
 
 std::string cpu_list(const SystemCalls& calls, int root, const char* path) {
   std::string list = read_line(calls, root, path);
-  return list == "(null)" ? std::string() : list;  // what some kernels print for an empty nohz_full
+  return list.contains("(null)") ? std::string() : list;  // what some kernels print for an empty nohz_full, with spaces
 }
 
 std::optional<int> knob(const SystemCalls& calls, int root, const char* path) {

@@ -21,8 +21,38 @@ std::string grace_period_mode(const Facts& facts) {
   return "expedited";
 }
 
-Json knob_json(const std::optional<int>& knob) {
-  return knob ? Json(*knob) : Json();
+// null: not known
+template <typename Number>
+Json number_json(const std::optional<Number>& number) {
+  return number ? Json(*number) : Json();
+}
+
+Json mounts_json(const Facts& facts) {
+  Json copies = Json::array();
+  for (const RootCopy& copy : facts.root_copies)
+    copies.push_back({{"mount_point", copy.mount_point}, {"loses", copy.loses}});
+  return {{"count", facts.mounts},
+          {"read_us", facts.table_read},
+          {"largest_peer_group", facts.largest_group},
+          {"root_shared", facts.root_shared},
+          {"root_copies", std::move(copies)}};
+}
+
+Json fuse_json(const Facts& facts) {
+  Json stuck = Json::array();
+  for (const StuckFuse& fuse : facts.stuck) {
+    stuck.push_back({{"mount_point", fuse.mount_point}, {"connection", fuse.connection}, {"waiting", fuse.waiting}});
+  }
+  return {{"mounts", facts.fuse_mounts}, {"unreadable", facts.fuse_unreadable}, {"stuck", std::move(stuck)}};
+}
+
+Json dirty_json(const Facts& facts) {
+  Json overlays = Json::array();
+  for (const SyncingOverlay& overlay : facts.overlays) {
+    overlays.push_back(
+        {{"mount_point", overlay.mount_point}, {"upper", overlay.upper}, {"bytes", number_json(overlay.dirty)}});
+  }
+  return {{"bytes", number_json(facts.dirty)}, {"overlays", std::move(overlays)}};
 }
 
 }  // namespace
@@ -59,6 +89,7 @@ std::string text_report(const Facts& facts, const std::vector<Finding>& findings
 
 std::string json_report(const Facts& facts, const std::vector<Finding>& findings) {
   Json json;
+  json["schema"] = 1;
   json["healthy"] = findings.empty();
   json["kernel"] = {{"release", facts.system.release},
                     {"version", facts.system.version},
@@ -67,8 +98,8 @@ std::string json_report(const Facts& facts, const std::vector<Finding>& findings
                     {"isolated_cpus", facts.system.isolated_cpus},
                     {"nohz_full_cpus", facts.system.nohz_full_cpus}};
   json["rcu"] = {{"grace_periods", grace_period_mode(facts)},
-                 {"normal", knob_json(facts.system.rcu_normal)},
-                 {"expedited", knob_json(facts.system.rcu_expedited)}};
+                 {"normal", number_json(facts.system.rcu_normal)},
+                 {"expedited", number_json(facts.system.rcu_expedited)}};
   if (facts.cost) {
     json["cost"] = {{"umount_us", facts.cost->plain},
                     {"umount_lazy_us", facts.cost->lazy},
@@ -77,11 +108,9 @@ std::string json_report(const Facts& facts, const std::vector<Finding>& findings
   } else {
     json["cost"] = {{"refused", facts.cost_refusal}};
   }
-  json["mounts"] = {{"count", facts.mounts},
-                    {"read_us", facts.table_read},
-                    {"largest_peer_group", facts.largest_group},
-                    {"root_shared", facts.root_shared}};
-  json["fuse"] = {{"mounts", facts.fuse_mounts}, {"unreadable", facts.fuse_unreadable}};
+  json["mounts"] = mounts_json(facts);
+  json["fuse"] = fuse_json(facts);
+  json["dirty"] = dirty_json(facts);
   json["findings"] = Json::array();
   for (const Finding& finding : findings) {
     json["findings"].push_back({{"id", finding.id},

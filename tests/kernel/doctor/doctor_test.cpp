@@ -2,8 +2,10 @@
 // `unmoor doctor` against planted faults, each in the test's own mount namespace.
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +23,7 @@
 #include "kernel/mount_table.h"
 #include "kernel/unique_fd.h"
 #include "support/mount_rights.h"
+#include "support/program.h"
 
 namespace unmoor {
 namespace {
@@ -210,6 +213,78 @@ TEST_F(Doctor, SetsFindingsInBoldOnATerminalUnlessAskedNotTo) {
   const std::string plain = on_a_terminal("NO_COLOR=1 ");
   EXPECT_THAT(plain, HasSubstr("\nmany-mounts: "));
   EXPECT_THAT(plain, Not(HasSubstr("\x1b")));
+}
+
+// What the doctor could leave changed: the mounts of its caller with their ids and options, the RCU knobs, the files
+// where it was called and where it mounts its own.
+std::string state() {
+  std::string text = test::file_text("/proc/self/mountinfo");
+  for (const char* const knob : {"/sys/kernel/rcu_normal", "/sys/kernel/rcu_expedited"})
+    text += knob + (" " + test::file_text(knob));
+  for (const auto& entry : std::filesystem::directory_iterator("."))
+    text += entry.path().string() + "\n";
+  std::error_code none;
+  for (const char* const own : {"/tmp/target", "/tmp/fusectl", "/tmp/debugfs"})
+    text += std::filesystem::exists(own, none) ? own : "";
+  return text;
+}
+
+TEST_F(Doctor, ChangesNothing) {
+  const kernel::UniqueFd knob(open("/sys/kernel/rcu_normal", O_RDONLY | O_CLOEXEC));
+  if (knob) flock(knob.get(), LOCK_SH);  // nobody else changes it meanwhile
+  // All that it looks at: an overlay (debugfs), a FUSE mount (fusectl), a shared mount.
+  for (const char* const directory : {"lower", "upper", "work", "merged", "hung", "shared"})
+    ASSERT_TRUE(std::filesystem::create_directory(directory));
+  const std::string here = std::filesystem::current_path().string();
+  const std::string options = "lowerdir=lower,upperdir=" + here + "/upper,workdir=work";
+  (void)mount("o", "merged", "overlay", 0, options.c_str());
+  test::HungServer server(here + "/hung");
+  ASSERT_EQ(mount("s", "shared", "tmpfs", 0, nullptr), 0);
+  ASSERT_EQ(mount("none", "shared", nullptr, MS_SHARED, nullptr), 0);
+  const std::string before = state();
+  ASSERT_NE(before, "");
+  const Answer answer = doctor();
+  EXPECT_TRUE(answer.json["cost"].contains("umount_us")) << answer.json.dump(1);
+  EXPECT_EQ(state(), before);
+}
+
+TEST_F(Doctor, WritesToNoFilesystemThatIsThere) {
+  if (!initial_user_namespace()) GTEST_SKIP() << "needs root: a user namespace's maps are files in /proc";
+  // With every mount read-only, /proc and /sys too, whoever writes anything fails.
+  mount_attr attributes{.attr_set = MOUNT_ATTR_RDONLY, .attr_clr = 0, .propagation = 0, .userns_fd = 0};
+  if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attributes, sizeof attributes) != 0)
+    GTEST_SKIP() << "needs mount_setattr: " << std::strerror(errno);
+  ASSERT_NE(std::system("echo 0 >/sys/kernel/rcu_normal"), 0);
+  const Answer answer = doctor();
+  EXPECT_TRUE(answer.json["cost"].contains("umount_us")) << answer.json.dump(1);
+}
+
+TEST_F(Doctor, MeasuresForAnOrdinaryUserAndSaysWhatHeMayNotSee) {
+  if (!initial_user_namespace()) GTEST_SKIP() << "needs root: to become somebody else";
+  const std::string somebody = "setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all ";
+  if (std::system((somebody + "unshare -Ur true").c_str()) != 0)
+    GTEST_SKIP() << "needs user namespaces for ordinary users";
+  if (std::system((somebody + "test -x " UNMOOR_PROGRAM).c_str()) != 0)
+    GTEST_SKIP() << "needs a build tree that ordinary users may enter";
+  ASSERT_TRUE(std::filesystem::create_directory("hung"));
+  test::HungServer server(std::filesystem::current_path().string() + "/hung");
+  if (!server.refusal().empty()) GTEST_SKIP() << "needs FUSE: " << server.refusal();
+  const Answer answer = doctor(somebody);
+  EXPECT_EQ(answer.exit_code, answer.json["healthy"] ? 0 : 1);
+  EXPECT_TRUE(answer.json["cost"].contains("umount_lazy_us")) << answer.json.dump(1);
+  EXPECT_EQ(answer.json["mounts"]["count"], mounts());
+  EXPECT_EQ(answer.json["fuse"]["unreadable"], 1);  // root mounted it
+  const test::Ran text = test::run_program({"/bin/sh", "-c", somebody + UNMOOR_PROGRAM " doctor"});
+  EXPECT_THAT(text.out, HasSubstr("1 of 1 connections not looked at: no right to"));
+}
+
+TEST_F(Doctor, RefusesWhatItDoesNotKnow) {
+  for (const char* const wrong : {"--fix", "/mnt"}) {
+    const test::Ran ran = test::run_program({UNMOOR_PROGRAM, "doctor", wrong});
+    EXPECT_EQ(ran.code, 2) << wrong;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, HasSubstr(wrong));
+  }
 }
 
 TEST_F(Doctor, SaysSoWhereMountingIsForbidden) {

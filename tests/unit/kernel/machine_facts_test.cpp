@@ -43,7 +43,7 @@ TEST_F(MachineFacts, ReadsARealTimeKernel) {
   put("proc/sys/kernel/version", "#1 SMP PREEMPT_RT Debian 6.1.192-3\n");
   put("proc/cmdline", "quiet rcupdate.rcu_expedited=1 root=/dev/sda isolcpus=2-3 rcu_nocbs=2-3\n");
   put("sys/devices/system/cpu/isolated", "2-3\n");
-  put("sys/devices/system/cpu/nohz_full", "(null)\n");
+  put("sys/devices/system/cpu/nohz_full", "  (null)\n");
   put("sys/kernel/rcu_normal", "1\n");
   put("sys/kernel/rcu_expedited", "0\n");
   const SystemFacts found = facts();

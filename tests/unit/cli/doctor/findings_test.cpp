@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/doctor/findings.h"
 
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -158,6 +160,57 @@ TEST(DoctorReport, IsJsonAlsoWithNamesThatAreNotUtf8) {
   EXPECT_FALSE(json["healthy"]);
   EXPECT_EQ(json["findings"][0]["id"], "hung-fuse");
   EXPECT_EQ(json["cost"]["umount_us"], 12);
+}
+
+// Every key of the object with the type of its value, as unmoor-doctor(1) lists them.
+void list_keys(const nlohmann::json& value, const std::string& path, std::set<std::string>& keys) {
+  if (value.is_object()) {
+    for (const auto& [key, inner] : value.items())
+      list_keys(inner, path.empty() ? key : path + "." + key, keys);
+  } else if (value.is_array()) {
+    for (const auto& inner : value)
+      list_keys(inner, path + "[]", keys);
+  } else {
+    keys.insert(path + " " + value.type_name());
+  }
+}
+
+TEST(DoctorReport, HasTheKeysThatTheManualLists) {
+  Facts facts = healthy();
+  facts.system.rcu_parameters = {"rcu_nocbs=2-7"};
+  facts.root_copies = {{.mount_point = "/c", .loses = 2}};
+  facts.stuck = {{.mount_point = "/f", .connection = 40, .waiting = 3}};
+  facts.overlays = {{.mount_point = "/b", .upper = "/y/b", .dirty = 300ULL << 20}};
+  std::set<std::string> keys;
+  list_keys(nlohmann::json::parse(json_report(facts, diagnose(facts))), "", keys);
+  EXPECT_THAT(keys, testing::UnorderedElementsAre(
+                        "schema number", "healthy boolean", "kernel.release string", "kernel.version string",
+                        "kernel.preempt_rt boolean", "kernel.rcu_parameters[] string", "kernel.isolated_cpus string",
+                        "kernel.nohz_full_cpus string", "rcu.grace_periods string", "rcu.normal number",
+                        "rcu.expedited number", "cost.umount_us number", "cost.umount_lazy_us number",
+                        "cost.fastest_umount_us number", "cost.fastest_umount_lazy_us number", "mounts.count number",
+                        "mounts.read_us number", "mounts.largest_peer_group number", "mounts.root_shared boolean",
+                        "mounts.root_copies[].mount_point string", "mounts.root_copies[].loses number",
+                        "fuse.mounts number", "fuse.unreadable number", "fuse.stuck[].mount_point string",
+                        "fuse.stuck[].connection number", "fuse.stuck[].waiting number", "dirty.bytes number",
+                        "dirty.overlays[].mount_point string", "dirty.overlays[].upper string",
+                        "dirty.overlays[].bytes number", "findings[].id string", "findings[].what string",
+                        "findings[].why string", "findings[].helps string", "findings[].costs string"));
+}
+
+TEST(DoctorReport, HasNullForWhatIsNotKnownAndTheReasonInPlaceOfTheCost) {
+  Facts facts;
+  facts.cost_refusal = "unshare: Operation not permitted";
+  facts.overlays = {{.mount_point = "/b", .upper = "/y/b", .dirty = std::nullopt}};
+  const auto json = nlohmann::json::parse(json_report(facts, {}));
+  EXPECT_TRUE(json["rcu"]["normal"].is_null());
+  EXPECT_TRUE(json["rcu"]["expedited"].is_null());
+  EXPECT_EQ(json["rcu"]["grace_periods"], "unknown");
+  EXPECT_TRUE(json["dirty"]["bytes"].is_null());
+  EXPECT_TRUE(json["dirty"]["overlays"][0]["bytes"].is_null());
+  EXPECT_EQ(json["cost"], nlohmann::json({{"refused", "unshare: Operation not permitted"}}));
+  EXPECT_EQ(json["healthy"], true);
+  EXPECT_EQ(json["findings"], nlohmann::json::array());
 }
 
 TEST(DoctorReport, SaysWhatCouldNotBeMeasured) {
