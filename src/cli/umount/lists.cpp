@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A list of mounts: runs of plain ones by detach::unmount_many, the others one by one by libmount.
 #include <algorithm>
+#include <cerrno>
 #include <string>
 
 #include "cli/umount/exit_code.h"
@@ -106,6 +107,10 @@ int Session::unmount_list(const kernel::MountTable& table, const Entries& list, 
     if (const auto result = by_libmount.find(i); result != by_libmount.end()) {
       report_.by_libmount(name(i), result->second);
       add(result->second.exit_code);
+    } else if (options_.voice == Voice::kUmount && !given.empty() && fates[i].fate == Fate::kWentAlong) {
+      // A target before it took it along, by propagation: umount(8) finds nothing there, which the kernel tells it.
+      report_.line({.entry = list[i], .given = name(i), .as_given = true}, {.fate = Fate::kFailed, .error = EINVAL});
+      add(kExitFailed);
     } else {
       report_.line({.entry = list[i], .given = name(i), .as_given = as_given[i]}, fates[i]);
       if (failed(fates[i])) add(kExitFailed);
