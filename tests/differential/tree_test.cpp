@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sys/utsname.h>
 
 #include <gtest/gtest.h>
 
@@ -13,20 +12,13 @@
 #include "cli/tree/tree_runner.h"
 #include "differential/generator.h"
 #include "differential/shrink.h"
+#include "support/kernel_version.h"
 #include "support/mount_rights.h"
 
 namespace unmoor::differential {
 namespace {
 
 // The tree follows 6.18. What older kernels do otherwise is in docs/linux-differences.md.
-bool is_old_kernel() {
-  utsname name{};
-  if (uname(&name) != 0) return false;
-  int major = 0;
-  int minor = 0;
-  return std::sscanf(name.release, "%d.%d", &major, &minor) == 2 && (major < 6 || (major == 6 && minor < 18));
-}
-
 Start kernel() {
   return start_of<cli::tree::KernelRunner>();
 }
@@ -36,7 +28,7 @@ Start tree() {
 
 TEST(TreeIsLinux, OnRandomOperations) {
   UNMOOR_NEEDS_MOUNTS();
-  if (is_old_kernel()) GTEST_SKIP() << "needs Linux 6.18: older ones differ, docs/linux-differences.md";
+  if (!test::kernel_at_least(6, 18)) GTEST_SKIP() << "needs Linux 6.18: older ones differ, docs/linux-differences.md";
   const std::uint64_t seeds = std::getenv("UNMOOR_LONG") != nullptr ? 2000 : 100;
   std::size_t compared = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -54,7 +46,7 @@ class TreeIsLinuxOnScript : public testing::TestWithParam<std::string> {};
 
 TEST_P(TreeIsLinuxOnScript, StepByStep) {
   UNMOOR_NEEDS_MOUNTS();
-  if (is_old_kernel()) GTEST_SKIP() << "needs Linux 6.18: older ones differ, docs/linux-differences.md";
+  if (!test::kernel_at_least(6, 18)) GTEST_SKIP() << "needs Linux 6.18: older ones differ, docs/linux-differences.md";
   std::ifstream file(std::string(UNMOOR_SCRIPTS) + "/" + GetParam() + ".mounts");
   const std::string text(std::istreambuf_iterator<char>(file), {});
   const auto script = cli::tree::parse_script(text);

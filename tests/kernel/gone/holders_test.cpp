@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "gone/inquiry.h"
+#include "support/kernel_version.h"
 #include "support/loop_device.h"
 #include "support/mount_rights.h"
 #include "support/planted.h"
@@ -62,6 +63,8 @@ class EachKind : public testing::TestWithParam<Kind> {
   // An ext4 on a loop device where that is allowed, else a tmpfs: all kinds but swap work on either.
   void SetUp() override {
     UNMOOR_NEEDS_MOUNTS();
+    if (GetParam().found == HolderKind::kRingFile && !test::kernel_at_least(6, 18))
+      GTEST_SKIP() << "needs Linux 6.18: in older ones the ring's fdinfo has no paths, only names";
     mkdir("X", 0755);
     // A file of its own each time: the filesystem of the test before may still be shutting down on its own.
     static int images = 0;
