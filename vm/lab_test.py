@@ -83,9 +83,9 @@ class Guest(unittest.TestCase):
         self.assertIn("Call Trace:", done.stderr)
 
     def test_hang_is_ended_by_the_deadline_with_the_console(self):
-        done = self.guest("echo before; sleep 1000", "--deadline", "20")
+        done = self.guest("echo before; sleep 1000", "--deadline", "40")
         self.assertEqual((done.returncode, done.stdout), (125, "before\n"))
-        self.assertIn("deadline of 20 s", done.stderr)
+        self.assertIn("deadline of 40 s", done.stderr)
         self.assertIn("vm: the commands begin", done.stderr)
 
     def test_a_complaint_of_the_kernel_fails_although_the_command_succeeded(self):
