@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "cli/umount/name_space.h"
 
-#include <cstring>
+#include <cstdlib>
 #include <fcntl.h>
 #include <sched.h>
 
 namespace unmoor::cli::umount {
 
 std::string name_space_path(const char* name) {
-  const bool number = *name != 0 && name[std::strspn(name, "0123456789")] == 0;
-  return number ? "/proc/" + std::string(name) + "/ns/mnt" : name;
+  char* end = nullptr;
+  const long number = std::strtol(name, &end, 10);
+  return number > 0 && *end == 0 ? "/proc/" + std::to_string(number) + "/ns/mnt" : name;
 }
 
 NameSpaceVisit::NameSpaceVisit(const kernel::SystemCalls& calls, const char* name) : calls_(calls) {

@@ -9,7 +9,7 @@
 
 namespace unmoor::cli::umount {
 
-// "/proc/PID/ns/mnt" for a process number, else the file itself.
+// "/proc/PID/ns/mnt" for a process number other than 0, else the file itself.
 [[nodiscard]] std::string name_space_path(const char* name);
 
 // Inside the namespace for as long as it lives; then back, with / as the working directory. A null name: no journey.

@@ -11,6 +11,7 @@
 #include "cli/umount/exit_code.h"
 #include "cli/umount/known_types.h"
 #include "cli/umount/session.h"
+#include "cli/umount/spelled_out.h"
 #include "detach/detach.h"
 #include "kernel/mount_id.h"
 #include "kernel/statmount.h"
@@ -34,7 +35,9 @@ Names names_of(const kernel::SystemCalls& calls, const Options& options, const c
   const Names given{.mount_point = target, .source = {}};
   const Result<kernel::MountTable> table = kernel::MountTable::read(calls);
   const kernel::MountEntry* const line = table ? line_of(calls, *table, target) : nullptr;
-  if (line == nullptr || said_as_given(calls, options, Lookup::kFirst, target, line->type)) return given;
+  // With -c it is looked up by nothing but its name.
+  const bool found = line != nullptr && (!options.no_canonicalize || spelled_out(target) == line->mount_point);
+  if (!found || said_as_given(calls, options, Lookup::kFirst, target, line->type)) return given;
   return {.mount_point = std::string(line->mount_point), .source = std::string(line->source)};
 }
 

@@ -13,6 +13,7 @@
 #include "cli/umount/exit_code.h"
 #include "cli/umount/name_space.h"
 #include "cli/umount/session.h"
+#include "cli/umount/spelled_out.h"
 #include "detach/many/subtree.h"
 #include "kernel/mount_id.h"
 
@@ -26,20 +27,6 @@ const MountEntry* last_at(const kernel::MountTable& table, std::string_view moun
   const auto found = std::find_if(entries.rbegin(), entries.rend(),
                                   [&](const MountEntry& entry) { return entry.mount_point == mount_point; });
   return found == entries.rend() ? nullptr : &*found;
-}
-
-// Absolute, without a slash at the end; symlinks and ".." stay as they are.
-std::string spelled_out(const char* target) {
-  std::string path = target;
-  if (path.empty()) return path;
-  if (path.front() != '/') {
-    char* const here = ::get_current_dir_name();
-    if (here != nullptr) path = std::string(here) + "/" + path;
-    std::free(here);
-  }
-  while (path.size() > 1 && path.back() == '/')
-    path.pop_back();
-  return path;
 }
 
 // The mount of a loop device that `file` is behind.

@@ -355,8 +355,8 @@ std::vector<MountFate> check_many(const kernel::SystemCalls& calls, const kernel
     MountFate fate = one.test(*entry);
     // The test counts children as use. What covers it may be of the list, and go first.
     const bool has_children = !tree.children(*entry).empty();
-    if (fate.fate == Fate::kFailed && fate.error == EBUSY &&
-        (fate.covered ? lies_below_any(earlier, entry->mount_point) : has_children)) {
+    if (fate.covered ? lies_below_any(earlier, entry->mount_point)
+                     : fate.fate == Fate::kFailed && fate.error == EBUSY && has_children) {
       fate = {};
     }
     fates.push_back(fate);

@@ -36,8 +36,8 @@ enum class Fate : std::uint8_t {
 
 struct MountFate {
   Fate fate = Fate::kUntried;
-  int error = 0;                                   // kFailed: umount2's errno; EBUSY if another mount covers it
-  bool covered = false;                            // kFailed: its path leads to another mount, which was not asked for
+  int error = 0;         // kFailed: umount2's errno; covered: EBUSY if a mount is there at all
+  bool covered = false;  // kFailed: its path leads to another mount, which was not asked for
   const kernel::MountEntry* blocked_by = nullptr;  // kFailed: this one, below it, stays; no call was made
 };
 

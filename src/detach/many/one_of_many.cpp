@@ -19,6 +19,12 @@ bool in_table(const kernel::SystemCalls& calls, int id) {
   return !table || table->by_id(id) != nullptr;
 }
 
+bool is_mount_root(const kernel::SystemCalls& calls, const char* path) {
+  const Result<kernel::MountId> here =
+      kernel::mount_id(calls, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, kernel::kStatxMountId);
+  return here && here->is_mount_root;
+}
+
 MountFate failed(int error) {
   return {.fate = Fate::kFailed, .error = error};
 }
@@ -40,6 +46,13 @@ OneOfMany::There OneOfMany::look(const MountEntry& entry, const char* path) cons
   return in_table(calls_, entry.id) ? There::kAnother : There::kGone;
 }
 
+// The answer of a call on the path, had it been made: flags that exclude each other are refused only after all else.
+MountFate OneOfMany::covered(const char* path) const {
+  const long result = calls_.umount2(path, MNT_EXPIRE | MNT_DETACH | UMOUNT_NOFOLLOW);
+  const bool another = result == -EINVAL && is_mount_root(calls_, path);
+  return {.fate = Fate::kFailed, .error = another || result >= 0 ? EBUSY : static_cast<int>(-result), .covered = true};
+}
+
 MountFate OneOfMany::explain(const MountEntry& entry, const char* path, int error) const {
   // Somebody else, or propagation, may have taken it between the look and the call.
   if ((error == EINVAL || error == ENOENT) && look(entry, path) == There::kGone) return {.fate = Fate::kWentAlong};
@@ -52,7 +65,7 @@ MountFate OneOfMany::unmount(const MountEntry& entry, const kernel::MountTable* 
     case There::kGone:
       return {.fate = Fate::kWentAlong};
     case There::kAnother:
-      return {.fate = Fate::kFailed, .error = EBUSY, .covered = true};
+      return covered(path.c_str());
     case There::kMeant:
     case There::kUnknown:
       break;
@@ -70,7 +83,7 @@ MountFate OneOfMany::test(const MountEntry& entry) const {
     case There::kGone:
       return {.fate = Fate::kWentAlong};
     case There::kAnother:
-      return {.fate = Fate::kFailed, .error = EBUSY, .covered = true};
+      return covered(path.c_str());
     case There::kUnknown:
       return {.fate = Fate::kUntried};
     case There::kMeant:

@@ -25,6 +25,7 @@ class OneOfMany {
   enum class There { kMeant, kGone, kAnother, kUnknown };
 
   [[nodiscard]] There look(const kernel::MountEntry& entry, const char* path) const;
+  [[nodiscard]] MountFate covered(const char* path) const;
   [[nodiscard]] MountFate explain(const kernel::MountEntry& entry, const char* path, int error) const;
 
   const kernel::SystemCalls& calls_;

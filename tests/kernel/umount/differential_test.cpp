@@ -58,6 +58,11 @@ constexpr const char* kPeersInTree =
     "mount --bind c/a c/b; mount -t tmpfs X c/a/x";
 constexpr const char* kMoved = "mkdir a b; mount -t tmpfs X b; mount -t tmpfs A a; mkdir a/m; mount --move b a/m";
 constexpr const char* kTypes = "mkdir a b c; mount -t tmpfs A a; mount -t ramfs R b; mount -t proc P c";
+constexpr const char* kBusyRamfs = "mkdir a b; mount -t ramfs R a; mount -t ramfs S b; exec 9<b";
+constexpr const char* kDeleted = "mkdir s b; mount --bind s b; rmdir s";
+constexpr const char* kDeletedFile = "touch f g; mount --bind f g; rm f";
+constexpr const char* kHidden = "mkdir a a/b; mount -t tmpfs B a/b; mount -t tmpfs O a";
+constexpr const char* kDetached = "mkdir a; mount -t tmpfs A a; cd a; /bin/umount -l $W/a";
 constexpr const char* kNames =
     "mkdir 'sp ace' \"$(printf 'b\\377d')\"; mount -t tmpfs 's o' 'sp ace'; mount -t tmpfs x \"$(printf 'b\\377d')\"";
 constexpr const char* kLoop =
@@ -131,6 +136,10 @@ constexpr Case kCases[] = {
     {kNothing, "-N 99999999 a"},
     {kNothing, "-N /nothere a"},
     {kNothing, "-N /etc/passwd a"},
+    {kNothing, "-N 0 a"},
+    {kNothing, "-N /proc/self/ns/net a"},
+    {kNothing, "-A LABEL=nothere"},
+    {kNothing, "--fake -A a"},
     // One mount, each way to name it and each option.
     {kOne, "a"},
     {kOne, "-v a"},
@@ -150,6 +159,9 @@ constexpr Case kCases[] = {
     {kOne, "-vc a"},
     {kOne, "-vc $W/a"},
     {kOne, "-vc $W/a/"},
+    {kOne, "-vc a/."},
+    {kOne, "-v a/."},
+    {kOne, "-l ."},
     {kOne, "-vr a"},
     {kOne, "-v --fake a"},
     {kOne, "-v --fake $W/a"},
@@ -267,6 +279,18 @@ constexpr Case kCases[] = {
     {kTypes, "-avl -t ramfs"},
     {kTypes, "-a -r -t ramfs"},
     {kTypes, "-v $W/a $W/b $W/c"},
+    {kBusyRamfs, "-av -t ramfs"},
+    {kBusyRamfs, "-alv -t ramfs"},
+    // A source directory that is deleted, a mount under another, a working directory that is detached.
+    {kDeleted, "-v b"},
+    {kDeleted, "-Rv $W/b"},
+    {kDeleted, "-Av b"},
+    {kDeletedFile, "-v g"},
+    {kHidden, "-v a/b"},
+    {kHidden, "-Av B"},
+    {kHidden, "-Rv a"},
+    {kDetached, "."},
+    {kDetached, "-R ."},
 };
 
 constexpr Case kRootCases[] = {
