@@ -26,9 +26,12 @@ bool is_small_tmpfs(const kernel::SystemCalls& calls, int fd, int mount_id) {
   if (!id || id->value != static_cast<std::uint64_t>(mount_id)) return false;
   struct statfs usage{};
   if (calls.call(SYS_fstatfs, fd, kernel::SystemCalls::pointer(&usage)) != 0) return false;
-  return usage.f_type == TMPFS_MAGIC && usage.f_blocks != 0 && usage.f_files != 0 &&
+  if (usage.f_type != TMPFS_MAGIC || usage.f_files == 0) return false;
+  const std::uint64_t inodes = usage.f_files - usage.f_ffree;
+  if (inodes <= 1) return true;  // its root alone: runtimes mask directories with such, without a limit of blocks
+  return usage.f_blocks != 0 &&
          (usage.f_blocks - usage.f_bfree) * static_cast<std::uint64_t>(usage.f_bsize) <= kSmallBytes &&
-         usage.f_files - usage.f_ffree <= kSmallInodes;
+         inodes <= kSmallInodes;
 }
 
 }  // namespace unmoor::detach

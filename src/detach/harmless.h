@@ -19,7 +19,7 @@ enum class LateShutdown {
 [[nodiscard]] LateShutdown late_shutdown(const kernel::MountEntry& mount) noexcept;
 
 // `fd` (O_PATH will do) is in the mount with this id, a tmpfs with so little in it that nobody's next allocation waits
-// for its memory. One without limits does not say what it uses, and is not.
+// for its memory. One without limits does not say what it uses, and is not, unless it is empty.
 [[nodiscard]] bool is_small_tmpfs(const kernel::SystemCalls& calls, int fd, int mount_id);
 
 }  // namespace unmoor::detach
