@@ -27,6 +27,13 @@ using kernel::SystemCalls;
 using unmoor::exec::Environment;
 using unmoor::exec::ProgramKind;
 
+// The loader that the shim is for: glibc's for this machine. Unmoor itself is static and has none.
+#if defined(__aarch64__)
+constexpr const char* kLoader = "/lib/ld-linux-aarch64.so.1";
+#else
+constexpr const char* kLoader = "/lib64/ld-linux-x86-64.so.2";
+#endif
+
 constexpr int kWrongUse = 125;  // as env(1), nice(1) and timeout(1) do
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
@@ -106,7 +113,7 @@ int run(const Options& options) {
   if (!options.force && kernel::grace_period(calls) == kernel::GracePeriod::kExpedited)
     return execute(path, options.program, environ);
 
-  const ProgramKind kind = unmoor::exec::examine_program(AT_FDCWD, path, unmoor::exec::own_interpreter());
+  const ProgramKind kind = unmoor::exec::examine_program(AT_FDCWD, path, kLoader);
   if (kind != ProgramKind::kLoads && (kind != ProgramKind::kUnreadable || access(path, X_OK) == 0)) {
     if (options.strict) {
       say(std::string(path) + " " + why_not(kind));
