@@ -37,16 +37,18 @@ class UnderGracePeriods : public DetachTest, public testing::WithParamInterface<
     device_.emplace("backing");
     return device_->ready() && device_->make_ext4();
   }
+  const std::string& node() const { return device_->node(); }
   bool is_free() const {
-    const int fd = open(device_->node().c_str(), O_RDWR | O_EXCL | O_CLOEXEC);
+    const int fd = open(node().c_str(), O_RDWR | O_EXCL | O_CLOEXEC);
     if (fd >= 0) close(fd);
     return fd >= 0;
   }
   bool mount_device(const char* path) const {
     mkdir(path, 0755);
-    return mount(device_->node().c_str(), path, "ext4", 0, nullptr) == 0;
+    return mount(node().c_str(), path, "ext4", 0, nullptr) == 0;
   }
-  static bool let_go(const char* path, detach::Defer defer, detach::Caller caller) {
+  static bool let_go(const char* path, detach::Defer defer = detach::Defer::kAuto,
+                     detach::Caller caller = detach::Caller::kProgram) {
     return detach::detach_one(kernel::SystemCalls::real(), path, MNT_DETACH, {.defer = defer, .caller = caller})
         .has_value();
   }

@@ -46,25 +46,28 @@ TEST_P(DetachNamespaces, TheDeviceInANamespaceThatOnlyTheTargetHeldIsFree) {
   }
 }
 
-TEST_P(DetachNamespaces, CopiesInTwoNamespacesDetachedAtOnce) {
+TEST_P(DetachNamespaces, ThreeCopiesInTwoNamespacesDetachedAtOnce) {
   if (!make_device()) GTEST_SKIP() << "needs a loop device and mkfs.ext4";
   for (const Defer defer : {Defer::kAuto, Defer::kElsewhere}) {
     for (int round = 0; round < detach_rounds(); ++round) {
       ASSERT_TRUE(mount_device("a"));
+      mkdir("b", 0755);
+      ASSERT_EQ(mount("a", "b", nullptr, MS_BIND, nullptr), 0);
       int start[2];
       int done[2];
       int end[2];
       ASSERT_TRUE(pipe2(start, O_CLOEXEC) == 0 && pipe2(done, O_CLOEXEC) == 0 && pipe2(end, O_CLOEXEC) == 0);
       std::vector<pid_t> children;
-      for (const bool own : {false, true}) {
+      for (const char* const copy : {"a", "b", "a of its own"}) {
+        const bool own = std::string(copy).size() > 1;
         const pid_t child = fork();
         if (child == 0) {
           close(start[1]);
           close(end[1]);
-          char byte = own && unshare(CLONE_NEWNS) != 0 ? 'n' : 'r';
+          char byte = own && (unshare(CLONE_NEWNS) != 0 || umount2("b", 0) != 0) ? 'n' : 'r';
           static_cast<void>(!write(done[1], &byte, 1));
           static_cast<void>(!read(start[0], &byte, 1));
-          byte = let_go("a", defer, Caller::kLibrary) ? 'y' : 'n';
+          byte = let_go(own ? "a" : copy, defer, Caller::kLibrary) ? 'y' : 'n';
           static_cast<void>(!write(done[1], &byte, 1));
           static_cast<void>(!read(end[0], &byte, 1));
           _exit(0);
@@ -73,18 +76,18 @@ TEST_P(DetachNamespaces, CopiesInTwoNamespacesDetachedAtOnce) {
       }
       std::string answers;
       char byte = 0;
-      while (answers.size() < 2 && read(done[0], &byte, 1) == 1)
+      while (answers.size() < 3 && read(done[0], &byte, 1) == 1)
         answers += byte;
       close(start[1]);
-      while (answers.size() < 4 && read(done[0], &byte, 1) == 1)
+      while (answers.size() < 6 && read(done[0], &byte, 1) == 1)
         answers += byte;
-      const bool free_at_return = is_free();  // both callers, and the second namespace, are still there
+      const bool free_at_return = is_free();  // all callers, and the second namespace, are still there
       close(end[1]);
       for (const pid_t child : children)
         waitpid(child, nullptr, 0);
       for (const int fd : {start[0], done[0], done[1], end[0]})
         close(fd);
-      ASSERT_EQ(answers, "rryy");
+      ASSERT_EQ(answers, "rrryyy");
       EXPECT_TRUE(free_at_return) << "round " << round << " policy " << static_cast<int>(defer);
     }
   }

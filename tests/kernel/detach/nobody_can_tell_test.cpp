@@ -5,9 +5,11 @@
 #include <fstream>
 #include <linux/loop.h>
 #include <sys/ioctl.h>
+#include <sys/sysmacros.h>
 #include <vector>
 
 #include "kernel/detach/scratch.h"
+#include "kernel/superblock_alive.h"
 #include "measure/rcu_guard.h"
 
 namespace unmoor::test {
@@ -184,7 +186,13 @@ TEST_P(NobodyCanTell, TheDetachedFilesystemsThatCount) {
   for (const char* type : {"ramfs", "bpf", "hugetlbfs"}) {
     mkdir("m", 0755);
     if (mount("t", "m", type, 0, nullptr) != 0) continue;
+    const dev_t number = device_at("m");
+    const auto alive = [&] {
+      return kernel::alive_by_number(kernel::SystemCalls::real(), {.major = major(number), .minor = minor(number)});
+    };
+    ASSERT_NE(alive(), kernel::Alive::kNo) << type;
     const auto outcome = detach::detach_one(kernel::SystemCalls::real(), "m", MNT_DETACH, {.caller = Caller::kProgram});
+    EXPECT_NE(alive(), kernel::Alive::kYes) << type << ": shut down at return";
     ASSERT_TRUE(outcome) << type;
     EXPECT_FALSE(outcome->deferred) << type;
   }
