@@ -39,7 +39,8 @@ std::string why_grace_periods_are_slow(const Facts& facts) {
 }
 
 void slow_grace_period(const Facts& facts, std::vector<Finding>& findings) {
-  const bool measured_slow = facts.cost && std::max(facts.cost->fastest_plain, facts.cost->fastest_lazy) > kSlowUnmount;
+  // Both kinds wait for the same grace periods: if either was fast once, they are not what is slow.
+  const bool measured_slow = facts.cost && std::min(facts.cost->fastest_plain, facts.cost->fastest_lazy) > kSlowUnmount;
   const bool surely_slow = !facts.cost && facts.system.rcu_normal == 1;
   if (!measured_slow && !surely_slow) return;
   Finding finding;

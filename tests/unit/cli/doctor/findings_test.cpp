@@ -87,6 +87,8 @@ TEST(DoctorFindings, ABusyMachineWithFastUnmountsBetweenIsHealthy) {
   Facts facts = healthy();
   facts.cost = Cost{.plain = 11000, .lazy = 230, .fastest_plain = 210, .fastest_lazy = 200};
   EXPECT_THAT(diagnose(facts), IsEmpty());
+  facts.cost = Cost{.plain = 3700, .lazy = 270, .fastest_plain = 3200, .fastest_lazy = 74};
+  EXPECT_THAT(diagnose(facts), IsEmpty());
 }
 
 TEST(DoctorFindings, RcuNormalIsEnoughWhereNothingCanBeMeasured) {
