@@ -55,12 +55,12 @@ Wanted wanted_for(const Census& census, const std::vector<Target>& targets) {
   return wanted;
 }
 
-// Bound unix sockets of every network namespace: ours by diagnostics, which tell the device; others by text.
-std::vector<kernel::BoundSocket> read_bound_sockets(const Census& census) {
+// Unix sockets of every network namespace: ours by diagnostics, which tell more; others by text.
+kernel::UnixSockets read_unix_sockets(const Census& census) {
   const kernel::SystemCalls& calls = census.calls();
   std::set<std::uint64_t> seen;
-  Result<std::vector<kernel::BoundSocket>> own = kernel::bound_sockets_by_diag(calls);
-  std::vector<kernel::BoundSocket> sockets = own ? std::move(*own) : std::vector<kernel::BoundSocket>();
+  Result<kernel::UnixSockets> own = kernel::unix_sockets_by_diag(calls);
+  kernel::UnixSockets sockets = own ? std::move(*own) : kernel::UnixSockets();
   if (own) {
     if (const Result<std::uint64_t> inode = kernel::namespace_inode(calls, census.proc(), "thread-self/ns/net"))
       seen.insert(*inode);
@@ -71,7 +71,7 @@ std::vector<kernel::BoundSocket> read_bound_sockets(const Census& census) {
     if (!inode || !seen.insert(*inode).second) continue;
     const Result<std::string> text = kernel::read_text(calls, census.proc(), (directory + "/net/unix").c_str());
     if (!text) continue;
-    std::ranges::move(kernel::parse_net_unix(*text), std::back_inserter(sockets));
+    std::ranges::move(kernel::parse_net_unix(*text), std::back_inserter(sockets.bound));
   }
   return sockets;
 }
@@ -175,12 +175,12 @@ std::size_t count_holders(const Answer& answer, Prevents prevents) {
 }
 
 Result<Inquiry> inquire(std::shared_ptr<Census> census, std::vector<Target> targets, const ScanOptions& options) {
-  Evidence evidence{
-      .census = census, .sightings = {}, .kernel_users = {}, .bound_sockets = read_bound_sockets(*census)};
-  std::unordered_set<std::uint64_t> bound;
+  kernel::UnixSockets sockets = read_unix_sockets(*census);
+  Evidence evidence{.census = census, .sightings = {}, .kernel_users = {}, .bound_sockets = std::move(sockets.bound)};
+  holders::KnownSockets known{.bound = {}, .drained = std::move(sockets.drained)};
   for (const kernel::BoundSocket& socket : evidence.bound_sockets)
-    bound.insert(socket.inode);
-  ScanResult scan = scan_processes(census, wanted_for(*census, targets), std::move(bound), options);
+    known.bound.insert(socket.inode);
+  ScanResult scan = scan_processes(census, wanted_for(*census, targets), std::move(known), options);
   evidence.sightings = std::move(scan.sightings);
   add_seen_namespaces(*census, evidence.sightings);
   using Finder = std::vector<holders::KernelUser> (*)(const kernel::SystemCalls&);

@@ -33,7 +33,7 @@ struct Worker {
 struct Job {
   std::shared_ptr<const Census> census;
   Wanted wanted;
-  std::unordered_set<std::uint64_t> bound_sockets;
+  holders::KnownSockets sockets;
   std::atomic<std::size_t> next{0};
   std::atomic<bool> stop{false};
 
@@ -81,7 +81,7 @@ Sightings look_at(const Job& job, const ProcessEntry& process, Worker& worker) {
   h::find_working_directory(view, out);
   h::find_root_directory(view, out);
   h::find_executable(view, out);
-  if (!h::find_descriptors(view, job.bound_sockets, out)) ++out.denied;
+  if (!h::find_descriptors(view, job.sockets, out)) ++out.denied;
   const bool leader_exited = process.mount_namespace == 0 && out.denied == 0;
   const auto note_identity = [&](const ProcessView& who, std::size_t seen_before) {
     if (out.seen.size() > seen_before)
@@ -90,7 +90,7 @@ Sightings look_at(const Job& job, const ProcessEntry& process, Worker& worker) {
   h::find_threads(view, leader_exited, [&](const ProcessView& thread, h::ThreadOwns owns) {
     const std::size_t before = out.seen.size();
     if (owns == h::ThreadOwns::kDescriptors) {
-      (void)h::find_descriptors(thread, job.bound_sockets, out);
+      (void)h::find_descriptors(thread, job.sockets, out);
       note_identity(thread, before);
       return;
     }
@@ -153,12 +153,12 @@ std::shared_ptr<Worker> start_worker(const std::shared_ptr<Job>& job) {
 
 }  // namespace
 
-ScanResult scan_processes(std::shared_ptr<const Census> census, Wanted wanted,
-                          std::unordered_set<std::uint64_t> bound_sockets, const ScanOptions& options) {
+ScanResult scan_processes(std::shared_ptr<const Census> census, Wanted wanted, holders::KnownSockets sockets,
+                          const ScanOptions& options) {
   auto job = std::make_shared<Job>();
   job->census = std::move(census);
   job->wanted = std::move(wanted);
-  job->bound_sockets = std::move(bound_sockets);
+  job->sockets = std::move(sockets);
   const unsigned cpus = std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
   std::vector<std::shared_ptr<Worker>> workers;
   for (unsigned i = 0; i < (options.threads != 0 ? options.threads : cpus); ++i)

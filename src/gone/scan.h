@@ -8,10 +8,10 @@
 
 #include <chrono>
 #include <memory>
-#include <unordered_set>
 #include <vector>
 
 #include "gone/census.h"
+#include "gone/holders/finders.h"
 #include "gone/sighting.h"
 
 namespace unmoor::gone {
@@ -30,7 +30,6 @@ struct ScanResult {
 };
 
 [[nodiscard]] ScanResult scan_processes(std::shared_ptr<const Census> census, Wanted wanted,
-                                        std::unordered_set<std::uint64_t> bound_sockets,
-                                        const ScanOptions& options = {});
+                                        holders::KnownSockets sockets, const ScanOptions& options = {});
 
 }  // namespace unmoor::gone

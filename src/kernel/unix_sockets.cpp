@@ -21,7 +21,7 @@ DeviceNumber unpack(std::uint32_t device) {
   return {device >> 20, device & 0xfffff};
 }
 
-void add_message(std::string_view message, std::vector<BoundSocket>& out) {
+void add_message(std::string_view message, UnixSockets& out) {
   unix_diag_msg header;
   if (message.size() < sizeof header) return;
   std::memcpy(&header, message.data(), sizeof header);
@@ -41,14 +41,19 @@ void add_message(std::string_view message, std::vector<BoundSocket>& out) {
       socket.file_device = unpack(file.udiag_vfs_dev);
       has_file = true;
     }
+    if (attribute.nla_type == UNIX_DIAG_RQLEN && value.size() >= sizeof(unix_diag_rqlen)) {
+      unix_diag_rqlen queue;
+      std::memcpy(&queue, value.data(), sizeof queue);
+      if (header.udiag_type == SOCK_STREAM && queue.udiag_rqueue == 0) out.drained.insert(header.udiag_ino);
+    }
     message.remove_prefix(std::min<std::size_t>((attribute.nla_len + 3U) & ~3U, message.size()));
   }
-  if (has_file) out.push_back(std::move(socket));
+  if (has_file) out.bound.push_back(std::move(socket));
 }
 
 }  // namespace
 
-Result<std::vector<BoundSocket>> bound_sockets_by_diag(const SystemCalls& calls) {
+Result<UnixSockets> unix_sockets_by_diag(const SystemCalls& calls) {
   const long fd = calls.call(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
   if (fd < 0) return fail_from(fd, "socket", "sock_diag");
   const UniqueFd owner(static_cast<int>(fd));
@@ -61,10 +66,10 @@ Result<std::vector<BoundSocket>> bound_sockets_by_diag(const SystemCalls& calls)
   ask.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
   ask.request.sdiag_family = AF_UNIX;
   ask.request.udiag_states = ~0U;
-  ask.request.udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_VFS;
+  ask.request.udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_VFS | UDIAG_SHOW_RQLEN;
   const long sent = calls.call(SYS_sendto, owner.get(), SystemCalls::pointer(&ask), sizeof ask);
   if (sent < 0) return fail_from(sent, "send", "sock_diag");
-  std::vector<BoundSocket> found;
+  UnixSockets found;
   alignas(nlmsghdr) std::array<char, 32768> buffer;
   for (;;) {
     const long got = calls.call(SYS_recvfrom, owner.get(), SystemCalls::pointer(buffer.data()), buffer.size());

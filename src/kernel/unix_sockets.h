@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Unix sockets that are bound to a file: they pin the mount the file is on, also when no descriptor of it is open.
+// Unix sockets: one that is bound to a file pins the mount the file is on, also when no descriptor of it is open; one
+// with messages that nobody has read may pin the files sent with them.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "kernel/error.h"
@@ -20,9 +22,16 @@ struct BoundSocket {
   std::string path{};            // as it was given to bind(2): may be relative
 };
 
-// By sock_diag(7) with UDIAG_SHOW_VFS, in the caller's network namespace. Errors: ENOENT and others where the kernel
-// has no unix diagnostics: read /proc/net/unix then.
-[[nodiscard]] Result<std::vector<BoundSocket>> bound_sockets_by_diag(const SystemCalls& calls);
+struct UnixSockets {
+  std::vector<BoundSocket> bound{};
+  // Stream sockets with nothing to read or to accept: no descriptor is in flight to them. (A datagram may be empty and
+  // carry one all the same.)
+  std::unordered_set<std::uint64_t> drained{};
+};
+
+// By sock_diag(7), in the caller's network namespace. Errors: ENOENT and others where the kernel has no unix
+// diagnostics: read /proc/net/unix then.
+[[nodiscard]] Result<UnixSockets> unix_sockets_by_diag(const SystemCalls& calls);
 
 // From the text of /proc/PID/net/unix: path sockets only, no device, no file inode.
 [[nodiscard]] std::vector<BoundSocket> parse_net_unix(std::string_view text);

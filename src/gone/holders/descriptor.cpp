@@ -58,7 +58,7 @@ void add_device_node(const ProcessView& view, int descriptor, const kernel::Plac
 
 }  // namespace
 
-bool find_descriptors(const ProcessView& view, const std::unordered_set<std::uint64_t>& bound_sockets, Sightings& out) {
+bool find_descriptors(const ProcessView& view, const KnownSockets& sockets, Sightings& out) {
   const Result<kernel::UniqueFd> table = kernel::open_directory(*view.calls, view.directory, "fd");
   if (!table) return table.error().code != EACCES && table.error().code != EPERM;
   const Result<void> read = kernel::for_each_name(*view.calls, table->get(), [&](std::string_view name) {
@@ -78,8 +78,8 @@ bool find_descriptors(const ProcessView& view, const std::unordered_set<std::uin
         add_descriptor(view, descriptor, *place, out);
         break;
       case MountClass::kSockets:
-        if (bound_sockets.contains(place->inode)) out.socket_owners.emplace_back(place->inode, view.pid);
-        find_in_flight(view, descriptor, *place, out);
+        if (sockets.bound.contains(place->inode)) out.socket_owners.emplace_back(place->inode, view.pid);
+        if (!sockets.drained.contains(place->inode)) find_in_flight(view, descriptor, *place, out);
         break;
       case MountClass::kAnonymous:
         find_ring_files(view, descriptor, out);

@@ -22,8 +22,14 @@ void find_working_directory(const ProcessView& view, Sightings& out);
 void find_root_directory(const ProcessView& view, Sightings& out);
 void find_executable(const ProcessView& view, Sightings& out);
 
+// Sockets by their inode, as the kernel listed them before the scan.
+struct KnownSockets {
+  std::unordered_set<std::uint64_t> bound{};    // to a file: of interest who has them
+  std::unordered_set<std::uint64_t> drained{};  // nothing is in flight to them: need not be asked
+};
+
 // All descriptors of one table, handed to the finders below by what they refer to. False when it may not be read.
-bool find_descriptors(const ProcessView& view, const std::unordered_set<std::uint64_t>& bound_sockets, Sightings& out);
+bool find_descriptors(const ProcessView& view, const KnownSockets& sockets, Sightings& out);
 void find_in_flight(const ProcessView& view, int descriptor, const kernel::Place& socket, Sightings& out);
 void find_ring_files(const ProcessView& view, int descriptor, Sightings& out);
 void find_kept_namespace(const ProcessView& view, int descriptor, Sightings& out);

@@ -37,6 +37,7 @@ static int look(const struct unmoor_holder* holder, void* data) {
   struct seen* const seen = data;
   const char* const strings[] = {holder->kind, holder->command,   holder->user,   holder->unit,
                                  holder->path, holder->container, holder->detail, holder->release};
+  if (strcmp(holder->kind, "in-flight") == 0) return 0; /* another program's: a candidate for any filesystem */
   seen->count++;
   CHECK(holder->size == sizeof *holder);
   for (size_t i = 0; i < sizeof strings / sizeof *strings; ++i)

@@ -236,10 +236,11 @@ TEST_F(Json, OfABusyUnmountHasTheSameHolders) {
   const json& busy = document["busy"][0];
   EXPECT_EQ(busy["mount_point"], here() + "/X");
   EXPECT_EQ(busy["unexplained"], false);
-  ASSERT_EQ(busy["holders"].size(), 1U);
-  expect_schema(busy["holders"][0], kHolderKeys);
+  ASSERT_GE(busy["holders"].size(), 1U);
   EXPECT_EQ(busy["holders"][0]["pid"], holder.pid());
   EXPECT_EQ(busy["holders"][0]["deleted"], true);
+  for (const json& one : busy["holders"])
+    expect_schema(one, kHolderKeys);
   EXPECT_TRUE(document.at("notes").is_array());
 }
 

@@ -86,8 +86,9 @@ TEST_F(Wait, NamesTheHolderWhenTheTimeIsOver) {
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->outcome, Outcome::kTimedOut);
   ASSERT_TRUE(verdict->inquiry);
-  ASSERT_EQ(count_holders(verdict->inquiry->answers[0], Prevents::kShutdown), 1U);
-  EXPECT_EQ(verdict->inquiry->answers[0].holders[0].descriptor, held.get());
+  const std::vector<Holder>& holders = verdict->inquiry->answers[0].holders;
+  ASSERT_EQ(std::ranges::count(holders, Certainty::kCertain, &Holder::certainty), 1);
+  EXPECT_EQ(std::ranges::find(holders, Certainty::kCertain, &Holder::certainty)->descriptor, held.get());
 }
 
 TEST_F(Wait, OfWhatIsMountedElsewhereIsAnAnswer) {
