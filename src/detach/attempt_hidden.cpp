@@ -6,13 +6,14 @@
 #include <sys/mman.h>
 
 #include "detach/attempt.h"
-#include "detach/helper/raw_call.h"
 #include "detach/reaper.h"
 #include "detach/watch.h"
+#include "kernel/raw_call.h"
 
 namespace unmoor::detach {
 namespace {
 
+using kernel::raw_call;
 using kernel::SystemCalls;
 using kernel::UniqueFd;
 

@@ -12,12 +12,13 @@
 
 #include "detach/helper/image.h"
 #include "detach/helper/protocol.h"
-#include "detach/helper/raw_call.h"
 #include "detach/reaper.h"
+#include "kernel/raw_call.h"
 
 namespace unmoor::detach {
 namespace {
 
+using kernel::raw_call;
 using kernel::SystemCalls;
 using kernel::UniqueFd;
 

@@ -33,12 +33,14 @@ bool answers_by_number(std::string_view type) {
   return family != "fuse" && family != "fuseblk" && !may_revalidate(family);
 }
 
+long ustat_number(DeviceNumber device) {
+  return static_cast<long>((device.minor & 0xff) | (device.major << 8) | ((device.minor & ~0xffU) << 12));
+}
+
 Alive alive_by_number([[maybe_unused]] const SystemCalls& calls, [[maybe_unused]] DeviceNumber device) {
 #ifdef SYS_ustat
   std::array<char, 64> answer;  // struct ustat: 32 bytes
-  // The kernel's own packing of a device number (new_encode_dev).
-  const long number = static_cast<long>((device.minor & 0xff) | (device.major << 8) | ((device.minor & ~0xffU) << 12));
-  const long result = calls.call(SYS_ustat, number, SystemCalls::pointer(answer.data()));
+  const long result = calls.call(SYS_ustat, ustat_number(device), SystemCalls::pointer(answer.data()));
   if (result == 0) return Alive::kYes;
   if (result == -EINVAL) return Alive::kNo;
 #endif

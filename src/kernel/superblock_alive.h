@@ -19,6 +19,8 @@ enum class Alive { kYes, kNo, kUnknown };
 // The same by ustat(2) whatever the type is: for the caller to know that the filesystem's statfs asks nobody, as that
 // of every type does of which answers_by_number() is true.
 [[nodiscard]] Alive alive_by_number(const SystemCalls& calls, DeviceNumber device);
+// Its argument: the kernel's own packing of a device number (new_encode_dev).
+[[nodiscard]] long ustat_number(DeviceNumber device);
 [[nodiscard]] bool answers_by_number(std::string_view type);
 
 }  // namespace unmoor::kernel

@@ -14,8 +14,8 @@ namespace unmoor::kernel {
 // once for a superblock that is alive or gone, and where the architecture has no ustat; only for filesystems that may
 // be asked (answers_by_number() in superblock_alive.h). False: not over at the deadline.
 //
-// The wait cannot be interrupted. It is a child's, without a descriptor of ours and not seen by wait(2) of any sort but
-// __WCLONE: at the deadline it is left to itself.
+// The wait cannot be interrupted. It is a child's, which shares our memory but no descriptor, and is not seen by
+// wait(2) of any sort but __WCLONE: at the deadline it is left to itself.
 [[nodiscard]] bool wait_for_shutdown(const SystemCalls& calls, DeviceNumber device,
                                      std::chrono::steady_clock::time_point deadline);
 

@@ -68,6 +68,13 @@ void print_text(const std::string& name, const gone::Verdict& verdict) {
     std::fprintf(stderr, "Note: %s.\n", note.c_str());
 }
 
+// The census ends here: giving its memory back takes longer than noticing that the filesystem is gone.
+Result<gone::Target> find_target(const kernel::SystemCalls& calls, const std::string& name) {
+  const Result<gone::Census> census = gone::Census::take(calls);
+  if (!census) return std::unexpected(census.error());
+  return gone::resolve_target(*census, name, gone::AskFor::kWhatItNames);
+}
+
 int complain(const std::string& name, const Error& error) {
   std::fprintf(stderr, "unmoor wait: %s: %s: %s\n", printable(name).c_str(), error.doing, std::strerror(error.code));
   return error.code == EINVAL ? kUsage : kSystem;
@@ -94,9 +101,7 @@ int run_wait(int argc, char** argv) {
     options.deadline = gone::Clock::now() + std::chrono::duration_cast<gone::Clock::duration>(
                                                 std::chrono::duration<double>(std::min(timeout, 1e8)));
   const kernel::SystemCalls& calls = kernel::SystemCalls::real();
-  Result<gone::Census> census = gone::Census::take(calls);
-  if (!census) return complain(name, census.error());
-  const Result<gone::Target> target = gone::resolve_target(*census, name, gone::AskFor::kWhatItNames);
+  const Result<gone::Target> target = find_target(calls, name);
   if (!target) return complain(name, target.error());
   let_go_of(calls, *target);
   Result<gone::GoneWaiter> waiter = gone::GoneWaiter::prepare(calls, *target);

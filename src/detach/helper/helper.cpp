@@ -10,11 +10,12 @@
 #include <asm/unistd.h>
 
 #include "detach/helper/protocol.h"
-#include "detach/helper/raw_call.h"
+#include "kernel/raw_call.h"
 
 namespace unmoor::detach {
 namespace {
 
+using kernel::raw_call;
 using Word = unsigned long;
 
 constexpr long kPathOnly = 010000000;  // O_PATH, the same number on every architecture here

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// System calls without a libc: for the helper, and for the instants in which a new process still shares its maker's
-// memory and must not touch its errno.
+// System calls without a libc: for the detach helper, and for a process that shares its maker's memory and must not
+// touch its errno.
 #pragma once
 
-namespace unmoor::detach {
+namespace unmoor::kernel {
 
 #if defined(__x86_64__)
 __attribute__((no_sanitize("address", "thread", "undefined"))) inline long raw_call(long number, long a = 0, long b = 0,
@@ -35,4 +35,4 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) inline long raw_c
 #error "the helper's system calls are written for x86-64 and arm64"
 #endif
 
-}  // namespace unmoor::detach
+}  // namespace unmoor::kernel
