@@ -110,11 +110,17 @@ bool GoneWaiter::can_be_asked() const {
 
 // What can be told without the watch: by one try of the device, or by the kernel's list of live superblocks. Where
 // neither is possible (a detached mount of an unknown type whose holder let go before the watch was armed), by whether
-// anybody holds it; another holder leads the watch there.
+// anybody holds something on a detached mount of it; another holder leads the watch there. What is mounted with its
+// number is another filesystem: an anonymous number is given away as soon as its owner is gone.
 bool GoneWaiter::seems_dead() {
   if (!node_.empty()) return kernel::try_exclusive(*calls_, node_) == kernel::Exclusive::kFree;
   if (can_be_asked()) return kernel::superblock_alive(*calls_, *target_.superblock, target_.type) == kernel::Alive::kNo;
-  const Result<Inquiry> inquiry = inquire_about(*calls_, target_);
+  Result<Census> census = Census::take(*calls_);
+  if (!census) return false;
+  Target detached = target_;
+  detached.scope = Scope::kMount;
+  detached.attached = false;
+  const Result<Inquiry> inquiry = inquire(std::make_shared<Census>(std::move(*census)), {std::move(detached)});
   if (!inquiry) return false;
   watch_through(inquiry->answers.front());
   return inquiry->answers.front().holders.empty();

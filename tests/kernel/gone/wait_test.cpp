@@ -86,9 +86,13 @@ TEST_F(Wait, NamesTheHolderWhenTheTimeIsOver) {
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->outcome, Outcome::kTimedOut);
   ASSERT_TRUE(verdict->inquiry);
-  const std::vector<Holder>& holders = verdict->inquiry->answers[0].holders;
-  ASSERT_EQ(std::ranges::count(holders, Certainty::kCertain, &Holder::certainty), 1);
-  EXPECT_EQ(std::ranges::find(holders, Certainty::kCertain, &Holder::certainty)->descriptor, held.get());
+  // Not the test's own descriptor of the device, nor what somebody has in flight and may be anything.
+  std::vector<Holder> holders = verdict->inquiry->answers[0].holders;
+  std::erase_if(holders, [](const Holder& holder) {
+    return holder.certainty != Certainty::kCertain || holder.prevents != Prevents::kShutdown;
+  });
+  ASSERT_EQ(holders.size(), 1U);
+  EXPECT_EQ(holders[0].descriptor, held.get());
 }
 
 TEST_F(Wait, OfWhatIsMountedElsewhereIsAnAnswer) {
@@ -145,6 +149,8 @@ TEST_F(Wait, EndsWhenTheHolderLetGoBeforeTheWatchWasArmed) {
   const ClosingCalls closing(held);
   Result<GoneWaiter> waiter = GoneWaiter::prepare(closing, *target);
   ASSERT_TRUE(waiter);
+  // Its number is given to whoever mounts next.
+  ASSERT_EQ(mount("y", "X", "tmpfs", 0, nullptr), 0);
   const Result<Verdict> verdict = waiter->wait(within(milliseconds(5000)));
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->outcome, Outcome::kGone);
