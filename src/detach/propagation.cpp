@@ -132,11 +132,4 @@ Result<std::vector<ReachedMount>> Propagation::removals(const MountEntry& mount)
   return reached;
 }
 
-Result<std::vector<ReachedMount>> propagated_removals(const kernel::SystemCalls& calls, const MountTable& own,
-                                                      const MountEntry& mount) {
-  const auto all = Propagation::look(calls, own);
-  if (!all) return std::unexpected(all.error());
-  return all->removals(mount);
-}
-
 }  // namespace unmoor::detach

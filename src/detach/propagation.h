@@ -53,9 +53,4 @@ class Propagation {
   std::unordered_map<Numbered, std::vector<const kernel::MountEntry*>> somewhere_;    // on a mount, not told where
 };
 
-// The same for one mount.
-[[nodiscard]] Result<std::vector<ReachedMount>> propagated_removals(const kernel::SystemCalls& calls,
-                                                                    const kernel::MountTable& own,
-                                                                    const kernel::MountEntry& mount);
-
 }  // namespace unmoor::detach

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <sched.h>
 #include <string>
 #include <sys/mount.h>
@@ -149,10 +150,16 @@ class Worker {
   std::optional<std::vector<detach::ReachedMount>> what_is_reached(const MountTable& table) {
     if (!is_own_) return std::nullopt;
     std::vector<detach::ReachedMount> all;
+    std::optional<detach::Propagation> propagation;  // each namespace is read once, and only if something is shared
     for (const kernel::MountEntry* const mount : detach::mounts_below(table, *table.by_id(mount_))) {
       const kernel::MountEntry* const parent = table.by_id(mount->parent_id);
       if (parent == nullptr || parent->shared_group == 0) continue;
-      const auto reached = detach::propagated_removals(calls_, table, *mount);
+      if (!propagation) {
+        auto looked = detach::Propagation::look(calls_, table);
+        if (!looked) return std::nullopt;
+        propagation.emplace(std::move(*looked));
+      }
+      const auto reached = propagation->removals(*mount);
       if (!reached) return std::nullopt;
       all.insert(all.end(), reached->begin(), reached->end());
     }
