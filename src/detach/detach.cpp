@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "detach/detach.h"
 
-#include <csignal>
-#include <cstdint>
 #include <functional>
 #include <sys/mount.h>
 
@@ -10,37 +8,13 @@
 #include "detach/decision.h"
 #include "detach/reaper.h"
 #include "detach/target.h"
+#include "kernel/signals_blocked.h"
 
 namespace unmoor::detach {
 namespace {
 
 using kernel::SystemCalls;
 using Clock = std::chrono::steady_clock;
-
-// All of them, also the two that glibc keeps for itself: nothing runs in the caller's name while a process shares its
-// memory. They stay pending and are delivered when the call returns, as during umount2.
-class SignalsBlocked {
- public:
-  explicit SignalsBlocked(const SystemCalls& calls) : calls_(calls) {
-    const std::uint64_t all = ~std::uint64_t{0};
-    blocked_ = calls_.call(SYS_rt_sigprocmask, SIG_SETMASK, SystemCalls::pointer(&all), SystemCalls::pointer(&before_),
-                           sizeof before_) == 0;
-  }
-  ~SignalsBlocked() {
-    if (!blocked_) return;
-    static_cast<void>(
-        SystemCalls::real().call(SYS_rt_sigprocmask, SIG_SETMASK, SystemCalls::pointer(&before_), 0, sizeof before_));
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
-  [[nodiscard]] explicit operator bool() const { return blocked_; }
-
- private:
-  const SystemCalls& calls_;
-  std::uint64_t before_ = 0;
-  bool blocked_ = false;
-};
 
 Outcome outcome(DeferReason reason, Clock::time_point begun) {
   return {.deferred = reason == DeferReason::kDeferred,
@@ -51,7 +25,7 @@ Outcome outcome(DeferReason reason, Clock::time_point begun) {
 // The reason why the helper did not do it, or the one that says that it did.
 DeferReason try_helper(const SystemCalls& calls, const Target& target, int umount_flags, const Options& options,
                        const Decision& decision) {
-  const SignalsBlocked blocked(calls);
+  const kernel::SignalsBlocked blocked(calls);
   if (!blocked) return DeferReason::kNoHelper;
   const std::function<bool()> may_return = [&] { return still_holds(calls, decision); };
   const Attempt attempt{.calls = calls, .target = target, .umount_flags = umount_flags, .may_return = may_return};

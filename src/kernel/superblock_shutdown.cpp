@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "kernel/raw_call.h"
+#include "kernel/signals_blocked.h"
 #include "kernel/superblock_alive.h"
 #include "kernel/unique_fd.h"
 
@@ -62,15 +63,14 @@ bool wait_for_shutdown(const SystemCalls& calls, DeviceNumber device, Clock::tim
   if (memory < 0 && memory >= -4095) return true;
   Question& question = *new (reinterpret_cast<void*>(memory)) Question;
   question.device = ustat_number(device);
-  // What is sent to our process group must not run a handler of ours in the child.
-  std::uint64_t mask = 0;
-  const std::uint64_t all = ~std::uint64_t{0};
-  (void)calls.call(SYS_rt_sigprocmask, SIG_SETMASK, SystemCalls::pointer(&all), SystemCalls::pointer(&mask),
-                   sizeof mask);
   int pidfd = -1;
-  const long child = calls.clone_sharing_memory(put_question, question.stack.data() + question.stack.size(),
-                                                CLONE_PIDFD, &question, &pidfd);
-  (void)calls.call(SYS_rt_sigprocmask, SIG_SETMASK, SystemCalls::pointer(&mask), 0, sizeof mask);
+  long child = 0;
+  {
+    // What is sent to our process group must not run a handler of ours in the child.
+    const SignalsBlocked blocked(calls);
+    child = calls.clone_sharing_memory(put_question, question.stack.data() + question.stack.size(), CLONE_PIDFD,
+                                       &question, &pidfd);
+  }
   bool ended = true;
   if (child >= 0) {
     const UniqueFd owner(pidfd);

@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "kernel/signals_blocked.h"
+
 namespace unmoor::measure {
 namespace {
 
@@ -64,21 +66,6 @@ void close_all_but(const SystemCalls& calls, std::array<int, 4> kept) {
   end(calls);
 }
 
-// By raw system calls: glibc's own keep two signals out of reach, and the guardian wants all of them blocked.
-class AllSignalsBlocked {
- public:
-  AllSignalsBlocked() {
-    const std::uint64_t all = ~std::uint64_t{0};
-    ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof before_);
-  }
-  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
-  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
-  ~AllSignalsBlocked() { ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_); }
-
- private:
-  std::uint64_t before_ = 0;
-};
-
 }  // namespace
 
 Result<Guardian> Guardian::start(const SystemCalls& calls, std::array<int, 2> kept,
@@ -92,7 +79,7 @@ Result<Guardian> Guardian::start(const SystemCalls& calls, std::array<int, 2> ke
   const pid_t owner = ::getpid();
   long child = 0;
   {
-    const AllSignalsBlocked blocked;
+    const kernel::SignalsBlocked blocked(calls);
     // A fork with exit signal 0: no SIGCHLD, and no child that the owner's wait(-1) would see.
     child = calls.call(SYS_clone, 0, 0, 0, 0, 0);
     if (child == 0) guard_until_owner_dies(calls, owner, theirs.get(), kept, on_death);
