@@ -302,9 +302,7 @@ class Broker {
 
   // Is the mount gone from the table? Then the client may go on; true if it was told so.
   bool look(Work& work) {
-    // From its end, it would look as if nothing were mounted any more.
-    if (calls_.call(SYS_lseek, work.table.get(), 0, SEEK_SET) != 0) return false;
-    const auto table = MountTable::read(calls_, work.table.get());
+    const auto table = MountTable::read_again(calls_, work.table.get());
     if (!table || table->by_id(work.mount) != nullptr) return false;
     if (!work.must_stay.empty()) {
       // Somebody may have unmounted the other one meanwhile: then the client waits until this one is gone.

@@ -14,8 +14,7 @@ namespace unmoor::exec {
 using kernel::SystemCalls;
 
 bool Keeper::may_stay(const Kept& kept) const {
-  if (calls_.call(SYS_lseek, kept.table.get(), 0, SEEK_SET) != 0) return false;
-  auto table = kernel::MountTable::read(calls_, kept.table.get());
+  auto table = kernel::MountTable::read_again(calls_, kept.table.get());
   if (!table) return false;
   return judge({.calls = calls_,
                 .defer = defer_,

@@ -37,10 +37,9 @@ void Outside::refresh() {
         calls_->call(SYS_ppoll, SystemCalls::pointer(&event), 1, SystemCalls::pointer(&at_once), 0, 0) > 0 &&
         (event.revents & POLLPRI) != 0;
     if (!first && !changed) continue;
-    const long at_start = calls_->call(SYS_lseek, events_[i].get(), 0, SEEK_SET);
-    auto table = MountTable::read(*calls_, events_[i].get());
+    auto table = MountTable::read_again(*calls_, events_[i].get());
     // Of a table that cannot be read, nothing is known to be mounted.
-    MountTable now = at_start == 0 && table ? std::move(*table) : *MountTable::parse("");
+    MountTable now = table ? std::move(*table) : *MountTable::parse("");
     if (i < tables_.size())
       tables_[i] = std::move(now);
     else

@@ -119,6 +119,12 @@ Result<MountTable> MountTable::read(const SystemCalls& calls, int fd) {
   return table;
 }
 
+Result<MountTable> MountTable::read_again(const SystemCalls& calls, int fd) {
+  if (const long moved = calls.call(SYS_lseek, fd, 0, SEEK_SET); moved < 0)
+    return fail_from(moved, "lseek", "mountinfo");
+  return read(calls, fd);
+}
+
 Result<MountTable> MountTable::parse(std::string_view text) {
   Text copy(static_cast<char*>(std::malloc(text.size() + 1)));  // NOLINT: as in read()
   if (copy == nullptr) return fail(ENOMEM, "parse", "mountinfo");

@@ -51,6 +51,9 @@ class MountTable {
                                                const char* path = "/proc/thread-self/mountinfo");
   // The same from an open descriptor of a mountinfo file, from its current offset.
   [[nodiscard]] static Result<MountTable> read(const SystemCalls& calls, int fd);
+  // The same from its start. From its end it would look as if nothing were mounted: where it cannot be moved back, this
+  // is an error.
+  [[nodiscard]] static Result<MountTable> read_again(const SystemCalls& calls, int fd);
   [[nodiscard]] static Result<MountTable> parse(std::string_view text);
 
   [[nodiscard]] std::span<const MountEntry> entries() const { return entries_; }
