@@ -51,12 +51,20 @@ bool may_be_asked_by_number(const Target& target) {
   return target.type.empty() ? target.superblock->major != 0 : kernel::answers_by_number(target.type);
 }
 
-Result<Inquiry> inquire_about(const kernel::SystemCalls& calls, const Target& target) {
+enum class Where {
+  kAnywhere,
+  kDetached,  // on mounts of it that are in no table
+};
+
+Result<Inquiry> inquire_about(const kernel::SystemCalls& calls, const Target& target, Where where = Where::kAnywhere) {
   Result<Census> census = Census::take(calls);
   if (!census) return std::unexpected(census.error());
   auto shared = std::make_shared<Census>(std::move(*census));
   Target now = target;
-  if (now.superblock) {
+  if (where == Where::kDetached) {
+    now.scope = Scope::kMount;
+    now.attached = false;
+  } else if (now.superblock) {
     now.scope = Scope::kFilesystem;
     now.attached = std::ranges::any_of(shared->own().table.entries(), [&](const kernel::MountEntry& entry) {
       return entry.device == *now.superblock && (now.type.empty() || entry.type == now.type);
@@ -103,24 +111,15 @@ void GoneWaiter::watch_through(const Answer& answer) {
   }
 }
 
-// Whether its device or the kernel's own list of live superblocks says if it is alive.
-bool GoneWaiter::can_be_asked() const {
-  return !node_.empty() || (target_.superblock && !target_.type.empty());
-}
-
 // What can be told without the watch: by one try of the device, or by the kernel's list of live superblocks. Where
 // neither is possible (a detached mount of an unknown type whose holder let go before the watch was armed), by whether
 // anybody holds something on a detached mount of it; another holder leads the watch there. What is mounted with its
 // number is another filesystem: an anonymous number is given away as soon as its owner is gone.
 bool GoneWaiter::seems_dead() {
   if (!node_.empty()) return kernel::try_exclusive(*calls_, node_) == kernel::Exclusive::kFree;
-  if (can_be_asked()) return kernel::superblock_alive(*calls_, *target_.superblock, target_.type) == kernel::Alive::kNo;
-  Result<Census> census = Census::take(*calls_);
-  if (!census) return false;
-  Target detached = target_;
-  detached.scope = Scope::kMount;
-  detached.attached = false;
-  const Result<Inquiry> inquiry = inquire(std::make_shared<Census>(std::move(*census)), {std::move(detached)});
+  if (target_.superblock && !target_.type.empty())
+    return kernel::superblock_alive(*calls_, *target_.superblock, target_.type) == kernel::Alive::kNo;
+  const Result<Inquiry> inquiry = inquire_about(*calls_, target_, Where::kDetached);
   if (!inquiry) return false;
   watch_through(inquiry->answers.front());
   return inquiry->answers.front().holders.empty();

@@ -43,7 +43,6 @@ class GoneWaiter {
   [[nodiscard]] Result<Verdict> ask_who(Outcome outcome) const;
   [[nodiscard]] bool has_gone(Clock::time_point until);
   [[nodiscard]] bool seems_dead();
-  [[nodiscard]] bool can_be_asked() const;
   void watch_through(const Answer& answer);
 
   const kernel::SystemCalls* calls_;

@@ -32,7 +32,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) inline long raw_c
   return first;
 }
 #else
-#error "the helper's system calls are written for x86-64 and arm64"
+#error "raw system calls are written for x86-64 and arm64"
 #endif
 
 }  // namespace unmoor::kernel
