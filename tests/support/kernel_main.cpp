@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/here.h"
 #include "support/mount_rights.h"
 
 namespace unmoor::test {
@@ -64,10 +65,10 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();
   unmoor::test::refusal = unmoor::test::enter_private_namespace();
-  char* const scratch = get_current_dir_name();
+  const std::string scratch = unmoor::test::here();
   const int result = RUN_ALL_TESTS();
   // The tmpfs dies with the namespace; the directory it covered is ours to remove.
-  if (unmoor::test::refusal.empty() && chdir("/") == 0 && umount2(scratch, MNT_DETACH) == 0) rmdir(scratch);
-  std::free(scratch);
+  if (unmoor::test::refusal.empty() && chdir("/") == 0 && umount2(scratch.c_str(), MNT_DETACH) == 0)
+    rmdir(scratch.c_str());
   return result;
 }

@@ -18,6 +18,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "support/here.h"
+
 namespace unmoor::test {
 
 Ran run(const Words& command) {
@@ -126,10 +128,7 @@ std::string make_bundle(const std::string& name, const Words& arguments, const s
 {"destination":"/dev","type":"tmpfs","source":"tmpfs","options":["nosuid","mode=755","size=64k"]})"
                                        << mounts << R"(],
 "linux":{"namespaces":[{"type":"pid"},{"type":"network"},{"type":"ipc"},{"type":"uts"},{"type":"mount"}]}})";
-  char* const here = get_current_dir_name();
-  std::string path = std::string(here) + "/" + name;
-  std::free(here);
-  return path;
+  return here() + "/" + name;
 }
 
 Words crun_run(const std::string& bundle, const std::string& id) {

@@ -23,6 +23,7 @@
 #include "kernel/unique_fd.h"
 #include "support/child.h"
 #include "support/failing_calls.h"
+#include "support/here.h"
 
 namespace unmoor::exec {
 namespace {
@@ -177,9 +178,7 @@ TEST_F(ExecHostile, ANamespaceThatIsNotTheClientsIsRefused) {
   ASSERT_TRUE(other.ready());
   const std::string proc = "/proc/" + std::to_string(other.pid());
   const UniqueFd theirs(open((proc + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC));
-  char* const here = get_current_dir_name();
-  const UniqueFd target = open_path((proc + "/root" + here + "/target").c_str());
-  std::free(here);
+  const UniqueFd target = open_path((proc + "/root" + test::here() + "/target").c_str());
   ASSERT_TRUE(theirs && target);
   Client client(token_);
   ASSERT_TRUE(client.greet());

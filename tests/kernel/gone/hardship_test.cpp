@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "gone/wait_gone.h"
+#include "support/here.h"
 #include "support/hung_fuse.h"
 #include "support/kernel_version.h"
 #include "support/loop_device.h"
@@ -125,9 +126,7 @@ TEST_F(Hardship, AnOverlayAndItsLayersAreTwoFilesystems) {
   for (const char* const name : {"X/lower", "X/upper", "X/work"})
     mkdir(name, 0755);
   std::ofstream("X/lower/file") << "text";
-  char* const here = get_current_dir_name();
-  const std::string x = std::string(here) + "/X";
-  std::free(here);
+  const std::string x = test::here() + "/X";
   const std::string layers = "lowerdir=" + x + "/lower,upperdir=" + x + "/upper,workdir=" + x + "/work";
   if (mount("overlay", "Y", "overlay", 0, layers.c_str()) != 0) GTEST_SKIP() << "needs overlay";
   const kernel::UniqueFd held(open("Y/file", O_RDONLY | O_CLOEXEC));

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "gone/inquiry.h"
+#include "support/here.h"
 #include "support/kernel_version.h"
 #include "support/loop_device.h"
 #include "support/mount_rights.h"
@@ -21,10 +22,7 @@ namespace unmoor::gone {
 namespace {
 
 std::string here(const std::string& name) {
-  char* const cwd = get_current_dir_name();
-  std::string path = std::string(cwd) + "/" + name;
-  std::free(cwd);
-  return path;
+  return test::here() + "/" + name;
 }
 
 Answer ask(const std::string& name, AskFor what = AskFor::kWhatItNames) {

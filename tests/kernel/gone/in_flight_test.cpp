@@ -14,22 +14,15 @@
 #include <gtest/gtest.h>
 
 #include "gone/inquiry.h"
-#include "support/mount_rights.h"
+#include "support/tmpfs_at_x.h"
 
 namespace unmoor::gone {
 namespace {
 
 using kernel::UniqueFd;
 
-class InFlight : public testing::Test {
+class InFlight : public test::TmpfsAtX {
  protected:
-  void SetUp() override {
-    UNMOOR_NEEDS_MOUNTS();
-    mkdir("X", 0755);
-    ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
-  }
-  void TearDown() override { umount2("X", MNT_DETACH); }
-
   // A file of X, with `text` beside it; afterwards nobody has it open.
   static bool send_file(int socket, std::string_view text) {
     const UniqueFd file(open("X", O_RDONLY | O_DIRECTORY | O_CLOEXEC));

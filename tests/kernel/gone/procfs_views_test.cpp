@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "gone/inquiry.h"
-#include "support/mount_rights.h"
+#include "support/tmpfs_at_x.h"
 
 namespace unmoor::gone {
 namespace {
@@ -36,15 +36,8 @@ bool says(const Inquiry& inquiry, std::string_view words) {
                              [&](const std::string& note) { return note.find(words) != std::string::npos; });
 }
 
-class ProcfsView : public testing::Test {
+class ProcfsView : public test::TmpfsAtX {
  protected:
-  void SetUp() override {
-    UNMOOR_NEEDS_MOUNTS();
-    mkdir("X", 0755);
-    ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
-  }
-  void TearDown() override { umount2("X", MNT_DETACH); }
-
   // `body` in a child; its return value, 77 and above: skipped.
   template <typename Body>
   static int in_child(Body body) {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "kernel/unique_fd.h"
+#include "support/here.h"
 #include "support/hung_fuse.h"
 #include "support/loop_device.h"
 #include "support/mount_rights.h"
@@ -27,9 +28,7 @@ class Scenario : public testing::Test {
  protected:
   void SetUp() override {
     UNMOOR_NEEDS_MOUNTS();
-    char* const here = get_current_dir_name();
-    here_ = here;
-    std::free(here);
+    here_ = here();
     for (const char* const name : {"X", "Y"})
       mkdir(name, 0755);
     static int images = 0;

@@ -15,24 +15,19 @@
 #include <nlohmann/json.hpp>
 
 #include "support/child.h"
+#include "support/here.h"
 #include "support/hung_fuse.h"
 #include "support/loop_device.h"
 #include "support/mount_rights.h"
 #include "support/planted.h"
 #include "support/program.h"
+#include "support/tmpfs_at_x.h"
 
 namespace unmoor::test {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-
-std::string here() {
-  char* const cwd = get_current_dir_name();
-  std::string path = cwd;
-  std::free(cwd);
-  return path;
-}
 
 Ran unmoor(std::vector<std::string> words) {
   words.insert(words.begin(), UNMOOR_PROGRAM);
@@ -179,15 +174,12 @@ void expect_inquiry(const json& document) {
   }
 }
 
-class Json : public testing::Test {
+class Json : public TmpfsAtX {
  protected:
   void SetUp() override {
-    UNMOOR_NEEDS_MOUNTS();
-    mkdir("X", 0755);
-    ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
+    TmpfsAtX::SetUp();
     std::ofstream("X/file") << "text";
   }
-  void TearDown() override { umount2("X", MNT_DETACH); }
 };
 
 TEST_F(Json, IsAsDocumentedForEveryKind) {

@@ -40,6 +40,14 @@ WaitOptions within(milliseconds time) {
   return {.deadline = Clock::now() + time};
 }
 
+// Closes it in a moment, and has by the end of the scope.
+std::jthread let_go_soon(int fd) {
+  return std::jthread([fd] {
+    std::this_thread::sleep_for(milliseconds(50));
+    close(fd);
+  });
+}
+
 class Wait : public testing::Test {
  protected:
   void SetUp() override {
@@ -59,19 +67,15 @@ class Wait : public testing::Test {
 TEST_F(Wait, EndsWhenTheLastHolderLetsGo) {
   ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
   std::ofstream("X/file") << "text";
-  int held = open("X/file", O_RDONLY | O_CLOEXEC);
+  const int held = open("X/file", O_RDONLY | O_CLOEXEC);
   GoneWaiter waiter = waiter_for("X");
   ASSERT_EQ(umount2("X", MNT_DETACH), 0);
   const Result<Verdict> early = waiter.wait(within(milliseconds(50)));
   ASSERT_TRUE(early);
   EXPECT_EQ(early->outcome, Outcome::kTimedOut);
   ASSERT_TRUE(early->inquiry);
-  std::thread releaser([&] {
-    std::this_thread::sleep_for(milliseconds(50));
-    close(held);
-  });
+  const std::jthread releaser = let_go_soon(held);
   const Result<Verdict> late = waiter.wait(within(milliseconds(5000)));
-  releaser.join();
   ASSERT_TRUE(late);
   EXPECT_EQ(late->outcome, Outcome::kGone);
 }
@@ -110,16 +114,12 @@ TEST_F(Wait, OfWhatIsMountedElsewhereIsAnAnswer) {
 TEST_F(Wait, ByIdOfADetachedMount) {
   ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
   std::ofstream("X/file") << "text";
-  int held = open("X/file", O_RDONLY | O_CLOEXEC);
+  const int held = open("X/file", O_RDONLY | O_CLOEXEC);
   const std::uint64_t id = waiter_for("X").target().mount_id;
   ASSERT_EQ(umount2("X", MNT_DETACH), 0);
   GoneWaiter waiter = waiter_for(std::to_string(id));
-  std::thread releaser([&] {
-    std::this_thread::sleep_for(milliseconds(50));
-    close(held);
-  });
+  const std::jthread releaser = let_go_soon(held);
   const Result<Verdict> verdict = waiter.wait(within(milliseconds(5000)));
-  releaser.join();
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->outcome, Outcome::kGone);
 }
@@ -172,12 +172,8 @@ TEST_F(Wait, OutlastsTheFileThatItWatches) {
   const Result<Verdict> early = waiter.wait(within(milliseconds(200)));
   ASSERT_TRUE(early);
   EXPECT_EQ(early->outcome, Outcome::kTimedOut);
-  std::thread releaser([&] {
-    std::this_thread::sleep_for(milliseconds(50));
-    close(second);
-  });
+  const std::jthread releaser = let_go_soon(second);
   const Result<Verdict> late = waiter.wait(within(milliseconds(5000)));
-  releaser.join();
   ASSERT_TRUE(late);
   EXPECT_EQ(late->outcome, Outcome::kGone);
 }
@@ -217,7 +213,7 @@ TEST_F(Wait, OutlastsAShutdownThatTakesLongerThanTheTries) {
     ASSERT_TRUE(inner.ready() && inner.make_ext4());
     ASSERT_EQ(mount(inner.node().c_str(), "X", "ext4", 0, nullptr), 0);
     std::ofstream("X/file") << "text";
-    int held = open("X/file", O_RDONLY | O_CLOEXEC);
+    const int held = open("X/file", O_RDONLY | O_CLOEXEC);
     GoneWaiter waiter = waiter_for("X");
     ASSERT_EQ(umount2("X", MNT_DETACH), 0);
     syncfs(held);  // what is left to write is the superblock alone
@@ -252,7 +248,7 @@ TEST_F(Wait, LeavesAShutdownThatHangsToItselfAtTheDeadline) {
     ASSERT_TRUE(inner.ready() && inner.make_ext4());
     ASSERT_EQ(mount(inner.node().c_str(), "X", "ext4", 0, nullptr), 0);
     std::ofstream("X/file") << "text";
-    int held = open("X/file", O_RDONLY | O_CLOEXEC);
+    const int held = open("X/file", O_RDONLY | O_CLOEXEC);
     GoneWaiter waiter = waiter_for("X");
     ASSERT_EQ(umount2("X", MNT_DETACH), 0);
     syncfs(held);

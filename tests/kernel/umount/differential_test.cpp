@@ -19,6 +19,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/here.h"
 #include "support/mount_rights.h"
 
 namespace unmoor::test {
@@ -455,9 +456,7 @@ class UmountDifferential : public testing::Test {
     }
     if (std::string(line.data()).find("util-linux 2.38") == std::string::npos)
       GTEST_SKIP() << "needs util-linux 2.38's umount, here is: " << line.data();
-    char* const here = get_current_dir_name();
-    scratch_ = here;
-    std::free(here);
+    scratch_ = here();
     for (const char* const name : {"/w", "/bin", "/results"})
       (void)mkdir((scratch_ + name).c_str(), 0755);
     (void)chmod((scratch_ + "/results").c_str(), 0777);

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "detach/many/subtree.h"
-#include "support/mount_rights.h"
+#include "support/tree_of_mounts.h"
 
 namespace unmoor::detach {
 namespace {
@@ -22,32 +22,12 @@ namespace {
 using kernel::MountEntry;
 using kernel::MountTable;
 
-// Long counts run in full under `make check-long`.
 int count(int full) {
-  return std::getenv("UNMOOR_LONG") != nullptr ? full : full / 10;
+  return test::long_count(full, 10);
 }
 
-class Many : public testing::Test {
+class Many : public test::TreeOfMounts {
  protected:
-  void SetUp() override {
-    UNMOOR_NEEDS_MOUNTS();
-    char* const here = get_current_dir_name();
-    top_ = std::string(here) + "/many";
-    std::free(here);
-    (void)mkdir(top_.c_str(), 0755);
-    ASSERT_EQ(mount("top", top_.c_str(), "tmpfs", 0, nullptr), 0);
-  }
-  void TearDown() override {
-    if (top_.empty()) return;
-    while (umount2(top_.c_str(), MNT_DETACH) == 0) {
-    }
-  }
-
-  std::string path(const std::string& name) const { return top_ + "/" + name; }
-  void mount_at(const std::string& name) const {
-    (void)mkdir(path(name).c_str(), 0755);
-    ASSERT_EQ(mount(name.c_str(), path(name).c_str(), "tmpfs", 0, "size=4k"), 0) << name;
-  }
   [[nodiscard]] static MountTable table() {
     auto read = MountTable::read(kernel::SystemCalls::real());
     EXPECT_TRUE(read);
@@ -73,8 +53,6 @@ class Many : public testing::Test {
     if (root == nullptr) return {};
     return unmount_many(kernel::SystemCalls::real(), now, tree.unmount_order(*root), options);
   }
-
-  std::string top_;
 };
 
 class ManyWays : public Many, public testing::WithParamInterface<std::pair<int, unsigned>> {
