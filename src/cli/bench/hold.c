@@ -247,23 +247,29 @@ static void hold_namespace(void) {
   until_told();
 }
 
-// A child makes the namespace and goes when we have it open.
-static int open_childs_namespace(void) {
+// A child, on that processor if one is named, makes the namespace and goes when we have it open.
+static int open_childs_namespace(int processor) {
   int tell[2];
   check(pipe(tell), "pipe");
   const pid_t child = fork();
   check(child, "fork");
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (processor >= 0) {
+      cpu_set_t only;
+      CPU_ZERO(&only);
+      CPU_SET(processor, &only);
+      (void)sched_setaffinity(0, sizeof only, &only);  // refused: not one of ours
+    }
     enter_private_namespace();
     check(write(tell[1], "x", 1), "write");
     for (;;)
       pause();
   }
+  close(tell[1]);
   char byte;
   check(read(tell[0], &byte, 1) == 1 ? 0 : -1, "read");
   close(tell[0]);
-  close(tell[1]);
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)child);
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -274,13 +280,28 @@ static int open_childs_namespace(void) {
 }
 
 static void hold_namespace_descriptor(void) {
-  open_childs_namespace();
+  open_childs_namespace(-1);
   until_told();
+}
+
+// A namespace may be mounted only in one with a smaller number, and Linux 6.18 has a range of numbers for each
+// processor: a namespace made later has a larger one for sure only if it was made on the same processor as ours.
+static void bind_childs_namespace(const char* to) {
+  const long processors = sysconf(_SC_NPROCESSORS_CONF);
+  int bound = -1;
+  for (int processor = 0; processor < processors && bound != 0; ++processor) {
+    const int fd = open_childs_namespace(processor);
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    bound = mount(link, to, NULL, MS_BIND, NULL);
+    close(fd);
+  }
+  check(bound, "mount --bind");
 }
 
 // Kept by a bind mount of its file only. The mount point must be private: elsewhere the kernel refuses.
 static void hold_namespace_mount(void) {
-  char keeper[4200], file_of_it[4300], link[64];
+  char keeper[4200], file_of_it[4300];
   snprintf(keeper, sizeof keeper, "%s.keeper", directory);
   snprintf(file_of_it, sizeof file_of_it, "%s/mnt", keeper);
   mkdir(keeper, 0755);
@@ -289,10 +310,7 @@ static void hold_namespace_mount(void) {
   const int at = open(file_of_it, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   check(at, file_of_it);
   close(at);
-  const int fd = open_childs_namespace();
-  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  check(mount(link, file_of_it, NULL, MS_BIND, NULL), "mount --bind");
-  close(fd);
+  bind_childs_namespace(file_of_it);
   until_told();
   check(umount2(file_of_it, 0), "umount2");
   check(umount2(keeper, 0), "umount2");

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <sched.h>
 #include <string>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "gone/inquiry.h"
+#include "support/child.h"
 #include "support/here.h"
 #include "support/kernel_version.h"
 #include "support/loop_device.h"
@@ -135,6 +137,31 @@ TEST_P(EachKind, IsFoundByDeviceAfterTheDetach) {
   ASSERT_FALSE(holders.empty());
   const bool found = std::ranges::any_of(holders, [](const Holder& holder) { return holder.kind == GetParam().found; });
   EXPECT_TRUE(found) << name_of(holders.front().kind) << " " << holders.front().path;
+}
+
+// Linux 6.18 numbers namespaces by a stock of each processor's, and refuses to mount one in another with a larger
+// number.
+TEST(PlantedNamespace, IsKeptByAMountWhicheverProcessorNumberedOurs) {
+  UNMOOR_NEEDS_MOUNTS();
+  const auto run_on = [](long processor) {
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(static_cast<std::size_t>(processor), &only);
+    (void)sched_setaffinity(0, sizeof only, &only);
+  };
+  mkdir("X", 0755);
+  const long processors = sysconf(_SC_NPROCESSORS_CONF);
+  for (long ours = 0; ours < std::min(processors, 4L); ++ours) {
+    test::Child child([&](const std::function<void()>&) {
+      run_on(ours);
+      if (unshare(CLONE_NEWNS) != 0 || mount("x", "X", "tmpfs", 0, nullptr) != 0) return 77;
+      run_on((ours + 1) % processors);
+      return test::Planted("namespace-mount", here("X")).ready() ? 0 : 1;
+    });
+    const int status = child.wait();
+    if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "needs a mount namespace in ours";
+    EXPECT_EQ(status, 0) << "numbered by processor " << ours;
+  }
 }
 
 constexpr Prevents kUnmount = Prevents::kUnmount;
