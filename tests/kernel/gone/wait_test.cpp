@@ -272,27 +272,5 @@ TEST_F(Wait, LeavesAShutdownThatHangsToItselfAtTheDeadline) {
     usleep(10000);
 }
 
-// {mount, hold, detach, wait, release}: no wait ends early, none never, nothing is left.
-TEST_F(Wait, NeverEndsEarlyAndNeverStays) {
-  const int rounds = std::getenv("UNMOOR_LONG") != nullptr ? 10000 : 1000;
-  const Result<Census> before = Census::take(calls());
-  ASSERT_TRUE(before);
-  for (int round = 0; round < rounds; ++round) {
-    ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
-    const int held = open("X", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    Result<SuperblockWatch> watch = SuperblockWatch::arm(calls(), "X", milliseconds(10000));
-    ASSERT_TRUE(watch) << watch.error().doing << ": errno " << watch.error().code << ", round " << round;
-    ASSERT_EQ(umount2("X", MNT_DETACH), 0);
-    ASSERT_FALSE(watch->fired_by(calls(), Clock::now())) << "early, round " << round;
-    std::thread releaser([&] { close(held); });
-    const bool gone = watch->fired_by(calls(), Clock::now() + milliseconds(10000));
-    releaser.join();
-    ASSERT_TRUE(gone) << "never, round " << round;
-  }
-  const Result<Census> after = Census::take(calls());
-  ASSERT_TRUE(after);
-  EXPECT_EQ(after->own().table.entries().size(), before->own().table.entries().size());
-}
-
 }  // namespace
 }  // namespace unmoor::gone
