@@ -7,6 +7,7 @@
 
 #include "cli/umount/exit_code.h"
 #include "cli/who/holders_text.h"
+#include "cli/who/let_go.h"
 #include "kernel/procfs_place.h"
 
 namespace unmoor::cli::umount {
@@ -61,7 +62,16 @@ int Aftermath::after() {
   return options_.strict ? kExitFailed : kExitSuccess;
 }
 
+// What keeps us from being the holder that we wait for. Another target's name may depend on the working directory.
+void Aftermath::let_go() {
+  close_inherited(calls_);
+  const bool needed = options_.targets.size() > 1 &&
+                      std::ranges::any_of(options_.targets, [](const char* name) { return name[0] != '/'; });
+  if (!needed) leave_directory(calls_);
+}
+
 int Aftermath::wait() {
+  let_go();
   gone::WaitOptions how;
   if (*options_.wait >= 0) how.deadline = gone::Clock::now() + std::chrono::milliseconds(*options_.wait);
   const Result<gone::Verdict> verdict = waiter_->wait(how);

@@ -25,6 +25,7 @@ class Aftermath {
   [[nodiscard]] int after();
 
  private:
+  void let_go();
   [[nodiscard]] int wait();
 
   const kernel::SystemCalls& calls_;

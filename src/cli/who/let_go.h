@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// A program that asks about a filesystem must not hold it: what it inherited from its caller would keep it alive.
+// A program that asks about a filesystem must not hold it: what it inherited from its caller would keep it alive. Names
+// must have been resolved before.
 #pragma once
 
-#include "gone/target.h"
 #include "kernel/system_calls.h"
 
 namespace unmoor::cli {
 
-// Closes descriptors above standard error, and leaves the working directory, that are on the target. Paths are to be
-// resolved before.
-void let_go_of(const kernel::SystemCalls& calls, const gone::Target& target);
+// Closes inherited descriptors above standard error: those that exec left open.
+void close_inherited(const kernel::SystemCalls& calls);
+// Makes / the working directory.
+void leave_directory(const kernel::SystemCalls& calls);
 
 }  // namespace unmoor::cli

@@ -103,7 +103,8 @@ int run_wait(int argc, char** argv) {
   const kernel::SystemCalls& calls = kernel::SystemCalls::real();
   const Result<gone::Target> target = find_target(calls, name);
   if (!target) return complain(name, target.error());
-  let_go_of(calls, *target);
+  close_inherited(calls);
+  leave_directory(calls);
   Result<gone::GoneWaiter> waiter = gone::GoneWaiter::prepare(calls, *target);
   if (!waiter && waiter.error().code == ENOENT) {
     std::fprintf(stderr, "unmoor wait: %s: nothing refers to it that can be seen\n", printable(name).c_str());

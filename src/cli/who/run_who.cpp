@@ -66,8 +66,8 @@ int run_who(int argc, char** argv) {
     if (target) targets.push_back(std::move(*target));
   }
   if (targets.empty()) return kFailed;
-  for (const gone::Target& target : targets)
-    let_go_of(kernel::SystemCalls::real(), target);
+  close_inherited(kernel::SystemCalls::real());
+  leave_directory(kernel::SystemCalls::real());
   const Result<gone::Inquiry> inquiry = gone::inquire(shared, std::move(targets));
   if (!inquiry) {
     complain(inquiry.error());

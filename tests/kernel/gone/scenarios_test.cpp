@@ -145,6 +145,23 @@ TEST_F(Scenario, ALazyUnmountThatWaitsReturnsWhenTheLastHolderLetsGo) {
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
+// 10, as a shell does it: the program in the background has inherited the descriptor and the working directory.
+TEST_F(Scenario, WhatTheProgramInheritedIsNoHolder) {
+  for (const std::string& verb : {std::string(" umount -l --wait=60 "), std::string(" wait --timeout=60 ")}) {
+    if (file_text("/proc/self/mountinfo").find(at("X") + " ") == std::string::npos) {
+      ASSERT_EQ(mount(device(), "X", "ext4", 0, nullptr), 0) << verb;
+    }
+    const bool detached = verb.starts_with(" wait");
+    const Ran ran = run_program(
+        {"/bin/sh", "-c",
+         "exec 9<X/file; cd X; " + std::string(detached ? "umount -l -i " + at("X") + "; " : "") + UNMOOR_PROGRAM +
+             verb + (detached ? device() : at("X")) + " & pid=$!; cd /; sleep 0.3; exec 9<&-; wait $pid"},
+        std::chrono::seconds(20));
+    EXPECT_EQ(ran.code, 0) << verb << ran.err;
+    EXPECT_TRUE(device_is_free()) << verb;
+  }
+}
+
 TEST_F(Scenario, WaitingForADeviceWhoseMountIsDetachedAlready) {
   Planted holder("working-directory", at("X"));
   ASSERT_TRUE(holder.ready());
