@@ -25,6 +25,7 @@ pkgconf
 
 test="
 bash
+btrfs-progs
 bubblewrap
 crun
 e2fsprogs

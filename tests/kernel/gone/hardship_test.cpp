@@ -11,6 +11,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <thread>
 
@@ -148,9 +149,29 @@ TEST_F(Hardship, ABtrfsHasAnotherNumberInItsFiles) {
   if (!loop.ready() || std::system(("mkfs.btrfs -q -f " + loop.node() + " >btrfs.log 2>&1").c_str()) != 0 ||
       mount(loop.node().c_str(), "X", "btrfs", 0, nullptr) != 0)
     GTEST_SKIP() << "needs btrfs";
-  const kernel::UniqueFd held(open("X/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  kernel::UniqueFd held(open("X/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  struct ::stat facts{};
+  ASSERT_EQ(fstat(held.get(), &facts), 0);
   EXPECT_EQ(blocking("X").size(), 1U);
-  EXPECT_EQ(ask({loop.node()}).answers.at(0).holders.size(), 2U) << "the mount, and the file on it";
+  const Answer of_device = ask({loop.node()}).answers.at(0);
+  EXPECT_NE(of_device.target.superblock->minor, minor(facts.st_dev)) << "nothing tested: the numbers are the same";
+  std::vector<HolderKind> kinds;
+  for (const Holder& holder : of_device.holders)
+    kinds.push_back(holder.kind);
+  EXPECT_THAT(kinds,
+              testing::UnorderedElementsAre(HolderKind::kMount, HolderKind::kDescriptor, HolderKind::kDeviceDescriptor))
+      << "the mount, the file on it, and the test's own descriptor of the device";
+  Result<GoneWaiter> waiter = GoneWaiter::prepare(kernel::SystemCalls::real(), of_device.target);
+  ASSERT_TRUE(waiter);
+  ASSERT_EQ(umount2("X", MNT_DETACH), 0);
+  const Result<Verdict> early = waiter->wait({.deadline = Clock::now() + std::chrono::milliseconds(50)});
+  ASSERT_TRUE(early);
+  EXPECT_EQ(early->outcome, Outcome::kTimedOut);
+  held.reset();
+  const Result<Verdict> late = waiter->wait({.deadline = Clock::now() + seconds(20)});
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->outcome, Outcome::kGone);
+  EXPECT_TRUE(late->device_was_free);
 }
 
 TEST_F(Hardship, NamesWithNewlinesAndFalseDeletionMarks) {
