@@ -27,6 +27,7 @@ test="
 bash
 btrfs-progs
 bubblewrap
+busybox-static
 crun
 e2fsprogs
 fuse3
