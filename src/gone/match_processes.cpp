@@ -39,6 +39,7 @@ Match match_sighting(const Census& census, const Target& target, const Sighting&
                  ? Match::kYes
                  : Match::kNo;
     case HolderKind::kRingFile:
+      if (!sighting.path.starts_with('/')) return Match::kCandidate;  // before Linux 6.18: only the file's name
       return match_path(census, target, sighting.path, sighting.name_space, std::nullopt);
     default:
       break;
