@@ -1,32 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Whatever fails on the way: the tree of mounts and the answer agree, and nothing hangs.
 #include <csignal>
-#include <set>
 #include <sys/resource.h>
 #include <thread>
 #include <vector>
 
 #include "kernel/detach/scratch.h"
 #include "support/failing_calls.h"
+#include "support/without_calls.h"
 
 namespace unmoor::test {
 namespace {
 
 using detach::Caller;
 using detach::Defer;
-
-// Fails every call of some numbers, as an old kernel or a seccomp filter does.
-class WithoutCalls : public kernel::SystemCalls {
- public:
-  WithoutCalls(std::set<long> numbers, int code) : numbers_(std::move(numbers)), code_(code) {}
-  [[nodiscard]] long call(long number, long a, long b, long c, long d, long e, long f) const noexcept override {
-    return numbers_.contains(number) ? -code_ : SystemCalls::call(number, a, b, c, d, e, f);
-  }
-
- private:
-  std::set<long> numbers_;
-  int code_;
-};
 
 class DetachFaults : public DetachTest {
  protected:

@@ -5,10 +5,12 @@
 #include <cstring>
 #include <linux/fuse.h>
 #include <poll.h>
+#include <sstream>
 
 #include "kernel/detach/scratch.h"
 #include "kernel/unique_fd.h"
 #include "support/kernel_version.h"
+#include "support/program.h"
 
 namespace unmoor::test {
 namespace {
@@ -127,6 +129,32 @@ TEST_F(DetachHung, AsTheTarget) {
       UNMOOR_NEEDS_FUSE(server);
       detaches_within_a_second("hung", defer, caller);
     }
+  }
+}
+
+// What is done to a path that leads to it, seen by strace: asked for the mount's id without its server, opened as a
+// mere place, and unmounted.
+TEST_F(DetachHung, ItsRootIsNeverTouched) {
+  if (run_program({"/usr/bin/strace", "-f", "/bin/true"}).code != 0) GTEST_SKIP() << "needs strace";
+  for (const char* const defer : {"--defer=auto", "--defer=elsewhere", "--defer=always", "--defer=never"}) {
+    ServerThatHangsOnFlush server("hung-here");
+    UNMOOR_NEEDS_FUSE(server);
+    const Ran ran = run_program({"/usr/bin/strace", "-f", "-qq", "-y", "-o", "trace", "-e", "signal=none",
+                                 UNMOOR_PROGRAM, "umount", "-l", "--json", defer, "hung-here"},
+                                std::chrono::seconds(10));
+    EXPECT_EQ(ran.code, 0) << defer << ran.err;
+    std::istringstream trace(file_text("trace"));
+    int seen = 0;
+    for (std::string line; std::getline(trace, line);) {
+      if (line.find("hung-here") == std::string::npos || line.find("execve") != std::string::npos) continue;
+      const auto has = [&](const char* word) { return line.find(word) != std::string::npos; };
+      const bool unasked = has(" statx(") && has("AT_STATX_DONT_SYNC");
+      const bool place = has(" openat(") && has("O_PATH");
+      const bool of_a_descriptor = has(" close(") || has(" readlinkat(") || has(" umount2(");
+      EXPECT_TRUE(unasked || place || of_a_descriptor) << line;
+      seen += unasked || place ? 1 : 0;
+    }
+    EXPECT_GT(seen, 0) << "the trace shows nothing";
   }
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Each condition of the policy refuses by its own name: what is asserted is the reason, not only that it waited.
 #include "kernel/detach/device_under_grace.h"
+#include "support/cgroup.h"
 #include "support/child.h"
+#include "support/hung_fuse.h"
+#include "support/without_calls.h"
 
 namespace unmoor::test {
 namespace {
@@ -12,9 +15,9 @@ using detach::Defer;
 class DetachReasons : public UnderGracePeriods {
  protected:
   static std::string reason(const char* path, Defer defer = Defer::kAuto, int flags = MNT_DETACH,
-                            Caller caller = Caller::kProgram) {
-    const auto outcome =
-        detach::detach_one(kernel::SystemCalls::real(), path, flags, {.defer = defer, .caller = caller});
+                            Caller caller = Caller::kProgram,
+                            const kernel::SystemCalls& calls = kernel::SystemCalls::real()) {
+    const auto outcome = detach::detach_one(calls, path, flags, {.defer = defer, .caller = caller});
     return outcome ? std::string(reason_name(outcome->reason)) : "errno " + std::to_string(outcome.error().code);
   }
   // The same in a child, which has prepared itself.
@@ -40,6 +43,30 @@ TEST_P(DetachReasons, WhatWasAskedFor) {
   mount_tmpfs("m");
   EXPECT_EQ(reason("m", Defer::kNever), "never");
   EXPECT_EQ(reason("m", Defer::kAlways), "errno " + std::to_string(EINVAL)) << "nothing is mounted there any more";
+}
+
+TEST_P(DetachReasons, AServerThatTheHiddenHelperMayNotAsk) {
+  mkdir("m", 0755);
+  const HungFuse server("m");
+  if (!server.ready()) GTEST_SKIP() << "needs /dev/fuse";
+  EXPECT_EQ(reason("m", Defer::kAlways, MNT_DETACH, Caller::kLibrary), "server");
+}
+
+TEST_P(DetachReasons, NoHelperCanBeHad) {
+  const WithoutCalls refused({SYS_eventfd2}, EPERM);
+  for (const Caller caller : {Caller::kProgram, Caller::kLibrary}) {
+    mount_tmpfs("m");
+    EXPECT_EQ(reason("m", Defer::kAlways, MNT_DETACH, caller, refused), "no-helper");
+    EXPECT_EQ(device_at("m"), device_at("."));
+  }
+}
+
+// "m/." is found by asking /proc where it is.
+TEST_P(DetachReasons, ATargetThatCannotBeNamed) {
+  const WithoutCalls no_links({SYS_readlinkat}, ENOENT);
+  mount_tmpfs("m");
+  EXPECT_EQ(reason("m/.", Defer::kAlways, MNT_DETACH, Caller::kProgram, no_links), "not-a-mount-point");
+  EXPECT_EQ(device_at("m"), device_at("."));
 }
 
 INSTANTIATE_TEST_SUITE_P(GracePeriods, DetachReasons, testing::Values(0, 1),
@@ -86,6 +113,28 @@ TEST_P(DetachReasonsWhereItPays, ASlaveNamespaceWithADeviceOnTop) {
   });
   ASSERT_TRUE(slave.ready());
   EXPECT_EQ(reason("shared/m", Defer::kElsewhere), "propagates") << "auto minds this private namespace first";
+}
+
+TEST_P(DetachReasonsWhereItPays, ACgroupThatIsNotTheParents) {
+  const Cgroup group;
+  if (!group.ready()) GTEST_SKIP() << "needs a cgroup hierarchy in which a group can be made";
+  mount_tmpfs("m");
+  EXPECT_EQ(reason_in_child([&] { return group.join(); }, "m"), "cgroup");
+}
+
+class NoMountTable : public kernel::SystemCalls {
+ public:
+  [[nodiscard]] long call(long number, long a, long b, long c, long d, long e, long f) const noexcept override {
+    const bool table =
+        number == SYS_openat && std::string_view(reinterpret_cast<const char*>(b)).ends_with("mountinfo");
+    return table ? -ENOENT : SystemCalls::call(number, a, b, c, d, e, f);
+  }
+};
+
+TEST_P(DetachReasonsWhereItPays, AMountTableThatCannotBeSeen) {
+  mount_tmpfs("m");
+  EXPECT_EQ(reason("m", Defer::kAuto, MNT_DETACH, Caller::kProgram, NoMountTable()), "not-seen");
+  EXPECT_EQ(device_at("m"), device_at("."));
 }
 
 TEST_P(DetachReasonsWhereItPays, ProcessOneOfItsPidNamespace) {
