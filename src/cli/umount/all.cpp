@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdio>
 #include <string>
-#include <unistd.h>
 
 #include "cli/umount/exit_code.h"
 #include "cli/umount/interrupt.h"
@@ -39,9 +38,7 @@ std::string all_options(const MountEntry& entry) {
 }  // namespace
 
 int Session::unmount_all() {
-  // An ordinary user's lists count for nothing, as with umount(8).
-  const bool ordinary = ::getuid() != 0;
-  const bool lists = !ordinary && (options_.types != nullptr || options_.test_options != nullptr);
+  const bool lists = options_.types != nullptr || options_.test_options != nullptr;
   Libmount* const library = lists ? libmount(true) : nullptr;
   if (lists && library == nullptr) return libmount_refusal_;
   std::optional<kernel::MountTable> table;
@@ -51,14 +48,12 @@ int Session::unmount_all() {
   }
   if (!table) return kExitSystem;
   const auto wanted = [&](const MountEntry& entry) {
-    if (ordinary && options_.types != nullptr) return true;
     if (options_.types != nullptr) {
       if (!library->type_matches(std::string(entry.type), options_.types)) return false;
     } else if (std::ranges::find(kLeftAlone, entry.type) != kLeftAlone.end()) {
       return false;
     }
-    return !lists || options_.test_options == nullptr ||
-           library->options_match(all_options(entry), options_.test_options);
+    return options_.test_options == nullptr || library->options_match(all_options(entry), options_.test_options);
   };
   Entries list;
   const auto entries = table->entries();

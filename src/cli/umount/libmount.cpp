@@ -49,10 +49,11 @@ int Libmount::prepare(const Options& options) {
 }
 
 LibmountResult Libmount::unmount(const kernel::SystemCalls& calls, const Options& options, const char* spec,
-                                 const char* given) {
+                                 const char* given, const char* source) {
   libmnt_context* const context = api_->context;
   LibmountResult result;
-  if (api_->mnt_reset_context(context) != 0 || api_->mnt_context_set_target(context, spec) != 0) {
+  if (api_->mnt_reset_context(context) != 0 || api_->mnt_context_set_target(context, spec) != 0 ||
+      (source != nullptr && api_->mnt_context_set_source(context, source) != 0)) {
     result.exit_code = kExitSystem;
     result.name = spec;
     result.complaint = std::strerror(ENOMEM);
@@ -106,9 +107,9 @@ LibmountResult Libmount::unmount(const kernel::SystemCalls& calls, const Options
   result.not_mounted = result.complaint == failure_sentence(EINVAL);
   result.helper_ran = api_->mnt_context_helper_executed(context) != 0;
   const char* const target = api_->mnt_context_get_target(context);
-  const char* const source = api_->mnt_context_get_source(context);
-  result.name = target != nullptr ? target : source != nullptr ? source : spec;
-  if (target != nullptr && source != nullptr) result.source = source;
+  const char* const known_source = api_->mnt_context_get_source(context);
+  result.name = target != nullptr ? target : known_source != nullptr ? known_source : spec;
+  if (target != nullptr && known_source != nullptr) result.source = known_source;
   return result;
 }
 

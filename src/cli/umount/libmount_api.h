@@ -25,6 +25,7 @@ struct Libmount::Api {
   int (*mnt_reset_context)(libmnt_context*) = nullptr;
   int (*mnt_context_is_restricted)(libmnt_context*) = nullptr;
   int (*mnt_context_force_unrestricted)(libmnt_context*) = nullptr;
+  int (*mnt_context_set_source)(libmnt_context*, const char*) = nullptr;
   int (*mnt_context_set_target)(libmnt_context*, const char*) = nullptr;
   int (*mnt_context_set_target_ns)(libmnt_context*, const char*) = nullptr;
   libmnt_ns* (*mnt_context_switch_target_ns)(libmnt_context*) = nullptr;

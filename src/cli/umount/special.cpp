@@ -70,6 +70,7 @@ Utab Utab::read(const kernel::SystemCalls& calls) {
 }
 
 bool Specials::needs_libmount(const kernel::MountEntry& entry) {
+  if (options_.read_only) return true;  // what is busy is remounted
   if (utab_.mentions(entry.mount_point)) return true;
   if (options_.detach_loop && entry.device.major == kLoopMajor) return true;
   if (options_.internal_only) return false;

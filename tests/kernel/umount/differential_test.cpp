@@ -282,6 +282,13 @@ constexpr Case kCases[] = {
     {kTypes, "-v $W/a $W/b $W/c"},
     {kBusyRamfs, "-av -t ramfs"},
     {kBusyRamfs, "-alv -t ramfs"},
+    {kBusyRamfs, "-av -r -t ramfs"},
+    {kBusyRamfs, "-a -r -t ramfs"},
+    {kBusyRamfs, "-R -r a b"},
+    {kBusyRamfs, "-r $W/a $W/b"},
+    {kBusyTree, "-Rrv a"},
+    {kBusyTree, "-R -r a b"},
+    {kBusyTree, "-ARrv A"},
     // A source directory that is deleted, a mount under another, a working directory that is detached.
     {kDeleted, "-v b"},
     {kDeleted, "-Rv $W/b"},
@@ -293,6 +300,10 @@ constexpr Case kCases[] = {
     {kDetached, "."},
     {kDetached, "-R ."},
 };
+
+// A machine without /etc/fstab.
+constexpr const char* kNoFstab =
+    "mkdir a b e; mount -t tmpfs A a; cp /etc/passwd /etc/group /etc/ld.so.cache e; mount --bind e /etc";
 
 constexpr Case kRootCases[] = {
     {kLoop, "-v a"},
@@ -346,15 +357,45 @@ constexpr Case kRootCases[] = {
 
 // Run as an ordinary user, by a copy that is not setuid.
 constexpr Case kUserCases[] = {
-    {kOne, "a"},           {kOne, "-v a"},   {kOne, "b"},
-    {kOne, "nothere"},     {kOne, "-l a"},   {kOne, "-f a"},
-    {kOne, "-R a"},        {kOne, "-A a"},   {kOne, "-c a"},
-    {kOne, "-i a"},        {kOne, "-n a"},   {kOne, "-r a"},
-    {kOne, "--fake -v a"}, {kOne, "-d a"},   {kOne, "-q a"},
-    {kOne, "LABEL=x"},     {kOne, "a b"},    {kFstab, "a"},
-    {kFstab, "b"},         {kFstab, "-v b"}, {kFstab, "--fake -v b"},
-    {kFstab, "A"},         {kFstab, "a b"},  {kUtab, "a"},
-    {kUtab, "-v $W/a"},    {kTree, "-Rv a"},
+    {kOne, "a"},
+    {kOne, "-v a"},
+    {kOne, "b"},
+    {kOne, "nothere"},
+    {kOne, "-l a"},
+    {kOne, "-f a"},
+    {kOne, "-R a"},
+    {kOne, "-A a"},
+    {kOne, "-c a"},
+    {kOne, "-i a"},
+    {kOne, "-n a"},
+    {kOne, "-r a"},
+    {kOne, "--fake -v a"},
+    {kOne, "-d a"},
+    {kOne, "-q a"},
+    {kOne, "LABEL=x"},
+    {kOne, "a b"},
+    {kFstab, "a"},
+    {kFstab, "b"},
+    {kFstab, "-v b"},
+    {kFstab, "--fake -v b"},
+    {kFstab, "A"},
+    {kFstab, "a b"},
+    {kUtab, "a"},
+    {kUtab, "-v $W/a"},
+    {kTree, "-Rv a"},
+    {kTypes, "-a -t ramfs"},
+    {kTypes, "-av -t ramfs"},
+    {kTypes, "-a -t noramfs"},
+    {kTypes, "-a -O rw"},
+    {kTypes, "-av -t ramfs -O rw"},
+    {kTypes, "-a"},
+    {kNoFstab, "a"},
+    {kNoFstab, "-v a"},
+    {kNoFstab, "b"},
+    {kNoFstab, "nothere"},
+    {kNoFstab, "-R a"},
+    {kNoFstab, "-l a"},
+    {kNoFstab, "a b"},
 };
 
 std::string read_all(const std::string& path) {
