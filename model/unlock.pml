@@ -10,6 +10,8 @@
  *   IDLE_CHECK         also: a lazy umount of what nobody else held has shut it down when it returns
  *   faults: UNSPLIT    one signed count a shard in place of gets and puts
  *           AT_MOST_2  on demand takes a count of 2 for "nobody else"
+ *           TAKEOVER_AT_MOST_2 a holder takes the release over from the pool while another still holds
+ *           TAKEOVER_KEPT     a holder that takes the release over leaves it on the pool's list too
  *           IN_CALLBACK       the release runs in the RCU callback, which interrupts a CPU
  *           FLAG_OUTSIDE_LOCK a walker reads kSyncUmount before it takes the mount lock
  *           NO_WALKER_FENCE   the walker's get may wait in its store buffer while it reads the sequence
@@ -156,9 +158,15 @@ inline put(who, bit_, shard) {
     printf("%e: put finds %d left\n", who, n);
     if
 #ifdef ON_DEMAND
+#ifdef TAKEOVER_AT_MOST_2
+    :: deferred && n <= 2 ->
+#else
     :: deferred && n == 1 ->
-      printf("%e: only the pool's reference is left: takes the release over\n", who);
+#endif
+      printf("%e: finds %d left, one of them the pool's: takes the release over\n", who, n);
+#ifndef TAKEOVER_KEPT
       deferred = false;
+#endif
       uncount(0);
       doom()
     :: !deferred && n == 0 && !doomed -> doom()
