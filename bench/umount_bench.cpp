@@ -132,17 +132,24 @@ BENCHMARK(umount_held_1000<ReleasePolicy::kOnDemand>)
     ->UseManualTime()
     ->Iterations(3);
 
-// One lazy umount of 100,000 mounts below one: wide, or each on the root of the one before.
+// One lazy umount of 100,000 mounts below one: all side by side, or in chains of 1,000, each mount below the one
+// before.
 enum class Shape : std::uint8_t { kWide, kDeep };
 
 template <Shape kShape>
 void umount_tree(benchmark::State& state) {
   constexpr int kMounts = 100000;
+  constexpr int kChain = 1000;
   Tree tree({.mount_max = 2 * kMounts});
   for (auto _ : state) {
     must(tree.ns.mount(std::make_shared<Directories>(), "top", "/t"));
+    std::string path;
     for (int i = 1; i < kMounts; ++i) {
-      const std::string path = kShape == Shape::kWide ? "/t/" + std::to_string(i) : std::string("/t/x");
+      if (kShape == Shape::kDeep && i % kChain != 1) {
+        path += "/x";
+      } else {
+        path = "/t/" + std::to_string(i);
+      }
       must(tree.ns.mount(std::make_shared<Directories>(), "fs", path));
     }
     const auto start = Clock::now();
@@ -155,6 +162,11 @@ void umount_tree(benchmark::State& state) {
 }
 BENCHMARK(umount_tree<Shape::kWide>)
     ->Name("umount_lazy_100000/wide")
+    ->UseManualTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(umount_tree<Shape::kDeep>)
+    ->Name("umount_lazy_100000/deep")
     ->UseManualTime()
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond);
