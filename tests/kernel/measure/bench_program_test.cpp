@@ -18,7 +18,6 @@
 #include <gtest/gtest.h>
 
 #include "measure/rcu_guard.h"
-#include "support/kernel_version.h"
 #include "support/mount_rights.h"
 
 namespace unmoor::measure {
@@ -139,9 +138,7 @@ TEST_F(BenchProgram, WhoFindsEveryKindThatCanBePlanted) {
   start({"--only", "kinds", "--json"}, "who");
   const int status = wait();
   ASSERT_EQ(status, 0) << output();
-  // Older kernels show no path of a file that is registered with io_uring.
-  const std::size_t missed = test::kernel_at_least(6, 18) ? 0 : 1;
-  EXPECT_EQ(occurrences(output(), "\"unmoor who\": false"), missed) << output();
+  EXPECT_EQ(occurrences(output(), "\"unmoor who\": false"), 0U) << output();
   EXPECT_GE(occurrences(output(), "\"unmoor who\": true"), 12U) << output();
   EXPECT_FALSE(mounted());
   EXPECT_TRUE(within(10s, [&] { return !loop_attached() && !directory_left(); }));

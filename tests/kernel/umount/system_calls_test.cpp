@@ -10,9 +10,12 @@
 namespace unmoor::test {
 namespace {
 
+constexpr long kStatmount = 457;  // too new for the headers
+
 using Counts = std::map<long, int>;  // by the number of the call
 
 // Counts the calls of the program and of whatever it starts, from its first instruction on. Empty: not to be traced.
+// Reading the clock does not count: it is a call only on a machine whose clock the vDSO cannot read, an emulated one.
 Counts traced(std::vector<std::string> command) {
   Counts counts;
   const pid_t child = fork();
@@ -39,7 +42,8 @@ Counts traced(std::vector<std::string> command) {
     if (signal == (SIGTRAP | 0x80)) {
       __ptrace_syscall_info call{};
       ptrace(PTRACE_GET_SYSCALL_INFO, at, sizeof call, &call);
-      if (call.op == PTRACE_SYSCALL_INFO_ENTRY && begun) ++counts[static_cast<long>(call.entry.nr)];
+      if (call.op == PTRACE_SYSCALL_INFO_ENTRY && begun && call.entry.nr != SYS_clock_gettime)
+        ++counts[static_cast<long>(call.entry.nr)];
       if (call.op == PTRACE_SYSCALL_INFO_ENTRY && static_cast<long>(call.entry.nr) == SYS_execve) begun = true;
     }
     if ((signal & 0x7f) == SIGTRAP || signal == SIGSTOP) signal = 0;
@@ -90,7 +94,9 @@ TEST_F(UmountSystemCalls, OneUnmountTakesAHandful) {
     const char* option;
     int at_most;  // -l also asks what kind of grace periods there are
   };
-  for (const Case& one : {Case{"-i", 7}, Case{"-n", 10}, Case{"-l", 13}}) {
+  // Before Linux 6.8 what is mounted is read from /proc.
+  const bool by_statmount = syscall(kStatmount, nullptr, nullptr, 0, 0) != 0 && errno != ENOSYS;
+  for (const Case& one : {Case{"-i", 7}, Case{"-n", by_statmount ? 10 : 12}, Case{"-l", by_statmount ? 13 : 40}}) {
     mount_at("a");
     const Counts counts = traced(words({one.option, path("a")}));
     EXPECT_EQ(counts.at(SYS_umount2), 1);
