@@ -2,7 +2,6 @@
 // A tmpfs to hang many mounts in; what is left of them is gone after the test.
 #pragma once
 
-#include <cstdlib>
 #include <string>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -38,10 +37,5 @@ class TreeOfMounts : public testing::Test {
   std::string here_;
   std::string top_;
 };
-
-// Long counts run in full under `make check-long`.
-inline int long_count(int full, int part) {
-  return std::getenv("UNMOOR_LONG") != nullptr ? full : full / part;
-}
 
 }  // namespace unmoor::test

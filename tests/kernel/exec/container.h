@@ -45,6 +45,7 @@ Words crun_run(const std::string& bundle, const std::string& id);
 // The test's namespace with one cgroup2 mount, as crun needs it; why not, otherwise.
 std::string prepare_for_crun();
 bool installed(const std::string& program);
+bool copy_umount();    // to ./umount, without the setuid bit: a program that gains privileges cannot be helped
 int times(int usual);  // a tenth of it, unless UNMOOR_LONG=1
 
 }  // namespace unmoor::test

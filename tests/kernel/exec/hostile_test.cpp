@@ -264,6 +264,7 @@ TEST_F(ExecHostile, ManyConnectionsAndManyRequests) {
 
 // No room on a connection, and none for another connection: the program's plain call is made, and it waits for nobody.
 TEST_F(ExecHostile, AFullSocketLeavesTheProgramToTheKernel) {
+  ASSERT_TRUE(test::copy_umount());
   rlimit descriptors{};  // the broker's backlog may be longer than the usual 1024
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &descriptors), 0);
   descriptors.rlim_cur = descriptors.rlim_max;
@@ -300,8 +301,7 @@ TEST_F(ExecHostile, AFullSocketLeavesTheProgramToTheKernel) {
   write_token(token_, token);
   const std::string library = std::string(UNMOOR_PROGRAM, std::strrchr(UNMOOR_PROGRAM, '/')) + "/libunmoor-exec.so";
   const auto begin = std::chrono::steady_clock::now();
-  const test::Ran ran = test::shell("cp \"$(command -v umount)\" . && chmod 755 umount && LD_PRELOAD=" + library + " " +
-                                    kTokenVariable + token + " ./umount -l target");
+  const test::Ran ran = test::shell("LD_PRELOAD=" + library + " " + kTokenVariable + token + " ./umount -l target");
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
   EXPECT_EQ(ran.status, 0) << ran.out;
   EXPECT_FALSE(is_mounted("target"));

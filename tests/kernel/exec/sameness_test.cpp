@@ -78,7 +78,7 @@ TEST(ExecSameness, StandardInputArrives) {
 
 TEST(ExecSameness, ALauncherWithClosedStreamsGetsABrokerToo) {
   UNMOOR_NEEDS_MOUNTS();
-  ASSERT_EQ(shell("cp \"$(command -v umount)\" . && chmod 755 umount").status, 0);  // the installed one is setuid
+  ASSERT_TRUE(copy_umount());
   for (const char* closed : {"<&-", "2>&-", "<&- >&- 2>&-"}) {
     ASSERT_EQ(shell("rm -f report; mkdir -p m && mount -t tmpfs t m").status, 0);
     EXPECT_EQ(

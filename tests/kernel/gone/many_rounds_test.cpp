@@ -3,7 +3,6 @@
 // none never, and nothing is left behind.
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <set>
@@ -11,11 +10,13 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "gone/wait_gone.h"
 #include "support/here.h"
+#include "support/long_count.h"
 #include "support/mount_rights.h"
 #include "support/program.h"
 
@@ -48,36 +49,43 @@ class ManyRounds : public testing::Test {
   void SetUp() override {
     UNMOOR_NEEDS_MOUNTS();
     mkdir("X", 0755);
+    before_ = remains();
   }
   void TearDown() override { umount2("X", MNT_DETACH); }
 
-  // Mounts, and opens what keeps the filesystem. Its number: the lowest that nobody has.
-  unsigned mount_and_hold() {
+  // Mounts, and opens what keeps the filesystem.
+  void mount_and_hold() {
     EXPECT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
     held_ = open("X", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct ::stat facts{};
     EXPECT_EQ(fstat(held_, &facts), 0);
     released_ = false;
-    return minor(facts.st_dev);
+    numbers_.push_back(minor(facts.st_dev));
   }
   void release() {
     released_ = true;
     close(held_);
   }
 
+  // Superblocks that stay would each keep a number of their own: the lowest that nobody has would grow by one a round.
+  void expect_nothing_left() const {
+    const Remains after = remains();
+    EXPECT_EQ(after.descriptors, before_.descriptors);
+    EXPECT_EQ(after.threads, before_.threads);
+    EXPECT_EQ(after.mounts, before_.mounts);
+    EXPECT_LT(numbers_.back(), numbers_.front() + static_cast<unsigned>(numbers_.size()) / 2);
+  }
+
+  Remains before_;
+  std::vector<unsigned> numbers_;  // of the filesystems, one a round
   int held_ = -1;
   std::atomic<bool> released_ = false;
 };
 
-// Superblocks that stay would each keep a number of their own: the numbers would grow by one a round.
 TEST_F(ManyRounds, OfTheLibrary) {
-  const int rounds = std::getenv("UNMOOR_LONG") != nullptr ? 10000 : 1000;
-  const Remains before = remains();
-  unsigned first = 0;
-  unsigned last = 0;
+  const int rounds = test::long_count(10000, 10);
   for (int round = 0; round < rounds; ++round) {
-    last = mount_and_hold();
-    if (round == 0) first = last;
+    mount_and_hold();
     const Result<Census> census = Census::take(kernel::SystemCalls::real());
     ASSERT_TRUE(census);
     const Result<Target> target = resolve_target(*census, "X", AskFor::kWhatItNames);
@@ -96,23 +104,15 @@ TEST_F(ManyRounds, OfTheLibrary) {
     ASSERT_TRUE(verdict) << round;
     ASSERT_EQ(verdict->outcome, Outcome::kGone) << "never, round " << round;
   }
-  const Remains after = remains();
-  EXPECT_EQ(after.descriptors, before.descriptors);
-  EXPECT_EQ(after.threads, before.threads);
-  EXPECT_EQ(after.mounts, before.mounts);
-  EXPECT_LT(last, first + static_cast<unsigned>(rounds) / 2);
+  expect_nothing_left();
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG | __WALL), -1);
   EXPECT_EQ(errno, ECHILD) << "a child of a wait";
 }
 
 TEST_F(ManyRounds, OfTheProgram) {
-  const int rounds = std::getenv("UNMOOR_LONG") != nullptr ? 1000 : 100;
-  const Remains before = remains();
-  unsigned first = 0;
-  unsigned last = 0;
+  const int rounds = test::long_count(1000, 10);
   for (int round = 0; round < rounds; ++round) {
-    last = mount_and_hold();
-    if (round == 0) first = last;
+    mount_and_hold();
     const std::string mount_point = test::here() + "/X ";
     std::thread releaser([&] {
       while (test::file_text("/proc/self/mountinfo").find(mount_point) != std::string::npos)
@@ -126,10 +126,7 @@ TEST_F(ManyRounds, OfTheProgram) {
     ASSERT_EQ(ran.code, 0) << "round " << round << ": " << ran.err;
     ASSERT_FALSE(early) << "round " << round;
   }
-  const Remains after = remains();
-  EXPECT_EQ(after.descriptors, before.descriptors);
-  EXPECT_EQ(after.mounts, before.mounts);
-  EXPECT_LT(last, first + static_cast<unsigned>(rounds) / 2);
+  expect_nothing_left();
 }
 
 }  // namespace

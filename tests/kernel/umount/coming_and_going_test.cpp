@@ -8,6 +8,7 @@
 
 #include "kernel/umount/umount_tree.h"
 #include "support/child.h"
+#include "support/long_count.h"
 
 namespace unmoor::test {
 namespace {

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "detach/many/subtree.h"
+#include "support/long_count.h"
 #include "support/tree_of_mounts.h"
 
 namespace unmoor::detach {

@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "kernel/umount/umount_tree.h"
+#include "support/long_count.h"
 
 namespace unmoor::test {
 namespace {
