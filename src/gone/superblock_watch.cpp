@@ -9,6 +9,8 @@
 #include <sys/inotify.h>
 #include <thread>
 
+#include "kernel/procfs_directory.h"
+#include "kernel/procfs_fdinfo.h"
 #include "sync/mutex.h"
 
 namespace unmoor::gone {
@@ -68,6 +70,13 @@ Result<SuperblockWatch> SuperblockWatch::arm(const SystemCalls& calls, const std
   thread.join();
   if (*result < 0) return fail_from(*result, "inotify_add_watch", path);
   return SuperblockWatch(std::move(owner));
+}
+
+std::optional<kernel::DeviceNumber> SuperblockWatch::watched(const SystemCalls& calls) const {
+  const Result<kernel::UniqueFd> self = kernel::open_directory(calls, AT_FDCWD, "/proc/thread-self");
+  if (!self) return std::nullopt;
+  const Result<kernel::DescriptorFacts> facts = kernel::descriptor_facts(calls, self->get(), inotify_.get());
+  return facts ? facts->watched : std::nullopt;
 }
 
 bool SuperblockWatch::fired_by(const SystemCalls& calls, Clock::time_point deadline) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernel/error.h"
+#include "kernel/mount_table.h"
 #include "kernel/system_calls.h"
 #include "kernel/unique_fd.h"
 
@@ -24,6 +25,9 @@ class SuperblockWatch {
 
   // Becomes readable when the filesystem shuts down.
   [[nodiscard]] int fd() const { return inotify_.get(); }
+  // The number of the filesystem that is watched: `path` may have led to another one than it was taken for, when its
+  // descriptor was closed and its number given away meanwhile. None when the file is going, or /proc does not say.
+  [[nodiscard]] std::optional<kernel::DeviceNumber> watched(const kernel::SystemCalls& calls) const;
   // Waits until then, or until the deadline. The event comes before the last write to the device: ask the device next.
   // False before the deadline when the watch is lost.
   [[nodiscard]] bool fired_by(const kernel::SystemCalls& calls, Clock::time_point deadline);

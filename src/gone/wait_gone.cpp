@@ -6,6 +6,7 @@
 
 #include "gone/device_check.h"
 #include "gone/visible_mount.h"
+#include "kernel/procfs_place.h"
 #include "kernel/superblock_alive.h"
 #include "kernel/superblock_shutdown.h"
 
@@ -84,15 +85,14 @@ kernel::Exclusive device_state(const kernel::SystemCalls& calls, const Target& t
 Result<GoneWaiter> GoneWaiter::prepare(const kernel::SystemCalls& calls, const Target& target) {
   GoneWaiter waiter(calls, target);
   if (!target.mount_point.empty()) {
-    if (Result<SuperblockWatch> watch = SuperblockWatch::arm(calls, target.mount_point))
-      waiter.watch_.emplace(std::move(*watch));
+    waiter.watch_at(target.mount_point, target.mount_id);
   } else {
     // Not mounted here: whoever holds it can lead the watch there.
     Result<Inquiry> inquiry = inquire_about(calls, target);
     if (!inquiry) return std::unexpected(inquiry.error());
     const Answer& answer = inquiry->answers.front();
-    waiter.watch_through(answer);
     if (!waiter.target_.superblock) waiter.target_ = answer.target;
+    waiter.watch_through(answer);
     if (!waiter.target_.superblock && answer.holders.empty()) return fail(ENOENT, "find", target.name);
   }
   if (waiter.target_.block_device) {
@@ -102,12 +102,27 @@ Result<GoneWaiter> GoneWaiter::prepare(const kernel::SystemCalls& calls, const T
   return waiter;
 }
 
+// Arms the watch at `link`, which led to the mount `mount_id` when it was looked at. It may lead to anything by now: a
+// descriptor was closed and its number given to another file, a mount point was uncovered. A watch of another
+// filesystem would never end.
+void GoneWaiter::watch_at(const std::string& link, std::uint64_t mount_id) {
+  Result<SuperblockWatch> watch = SuperblockWatch::arm(*calls_, link);
+  if (!watch) return;
+  bool right = target_.superblock && watch->watched(*calls_) == target_.superblock;
+  // A target in no mount table is known by the number that stat told, which btrfs and overlay make up.
+  if (!right && target_.type.empty()) {
+    const Result<kernel::Place> place = kernel::place_of(*calls_, AT_FDCWD, link.c_str());
+    right = place && place->mount_id == mount_id;
+  }
+  if (right) watch_.emplace(std::move(*watch));
+}
+
 // Arms the watch at what one of its holders has open.
 void GoneWaiter::watch_through(const Answer& answer) {
   for (const Holder& holder : answer.holders) {
     const std::string link = holder.certainty == Certainty::kCertain ? link_of(holder) : std::string();
     if (link.empty() || watch_ || holder.prevents == Prevents::kDevice) continue;
-    if (Result<SuperblockWatch> watch = SuperblockWatch::arm(*calls_, link)) watch_.emplace(std::move(*watch));
+    watch_at(link, holder.mount_id);
   }
 }
 

@@ -43,6 +43,7 @@ class GoneWaiter {
   [[nodiscard]] Result<Verdict> ask_who(Outcome outcome) const;
   [[nodiscard]] bool has_gone(Clock::time_point until);
   [[nodiscard]] bool seems_dead();
+  void watch_at(const std::string& link, std::uint64_t mount_id);
   void watch_through(const Answer& answer);
 
   const kernel::SystemCalls* calls_;

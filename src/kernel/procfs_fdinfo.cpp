@@ -23,6 +23,16 @@ void add_ring_file(std::string_view line, std::vector<std::string>& files) {
   if (path != "<none>") files.push_back(unescape_octal(path));
 }
 
+// "inotify wd:1 ino:4f sdev:1d ...": the number is the kernel's own, twenty bits of it the minor one.
+std::optional<DeviceNumber> watched_superblock(std::string_view line) {
+  constexpr std::string_view kName = " sdev:";
+  const std::size_t at = line.find(kName);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::uint32_t number = 0;
+  parse(line.substr(at + kName.size()), number, 16);
+  return DeviceNumber{.major = number >> 20, .minor = number & 0xfffff};
+}
+
 }  // namespace
 
 DescriptorFacts parse_fdinfo(std::string_view text) {
@@ -41,6 +51,7 @@ DescriptorFacts parse_fdinfo(std::string_view text) {
     if (name == "ino") parse(value, facts.inode);
     if (name == "flags") parse(value, facts.flags, 8);
     if (name == "scm_fds") parse(value, facts.in_flight);
+    if (name == "inotify wd") facts.watched = watched_superblock(line);
     in_ring_files = name == "UserFiles";
   }
   return facts;

@@ -124,17 +124,23 @@ TEST_F(Wait, ByIdOfADetachedMount) {
   EXPECT_EQ(verdict->outcome, Outcome::kGone);
 }
 
-// Closes a descriptor right before the watch is armed through it, as another process may at any time.
+// Closes a descriptor right before the watch is armed through it, as another process may at any time, and gives its
+// number to `successor`, if there is one.
 class ClosingCalls : public kernel::SystemCalls {
  public:
-  explicit ClosingCalls(int fd) : fd_(fd) {}
+  explicit ClosingCalls(int fd, int successor = -1) : fd_(fd), successor_(successor) {}
   [[nodiscard]] long call(long number, long a, long b, long c, long d, long e, long f) const noexcept override {
-    if (number == SYS_inotify_add_watch && fd_ >= 0) SystemCalls::close(std::exchange(fd_, -1));
+    if (number == SYS_inotify_add_watch && fd_ >= 0) {
+      const int fd = std::exchange(fd_, -1);
+      SystemCalls::close(fd);
+      if (successor_ >= 0) (void)SystemCalls::call(SYS_dup3, successor_, fd, O_CLOEXEC, 0, 0, 0);
+    }
     return SystemCalls::call(number, a, b, c, d, e, f);
   }
 
  private:
   mutable int fd_;
+  int successor_;
 };
 
 TEST_F(Wait, EndsWhenTheHolderLetGoBeforeTheWatchWasArmed) {
@@ -151,6 +157,40 @@ TEST_F(Wait, EndsWhenTheHolderLetGoBeforeTheWatchWasArmed) {
   ASSERT_TRUE(waiter);
   // Its number is given to whoever mounts next.
   ASSERT_EQ(mount("y", "X", "tmpfs", 0, nullptr), 0);
+  const Result<Verdict> verdict = waiter->wait(within(milliseconds(5000)));
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->outcome, Outcome::kGone);
+}
+
+// GoneCInterface.FromC never ended on a busy machine: the watch was on the file that got the number.
+TEST_F(Wait, EndsWhenTheHoldersDescriptorBecameAnotherFileBeforeTheWatchWasArmed) {
+  ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
+  std::ofstream("X/file") << "text";
+  const kernel::UniqueFd other(open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const int held = open("X/file", O_RDONLY | O_CLOEXEC);
+  const std::uint64_t id = waiter_for("X").target().mount_id;
+  ASSERT_EQ(umount2("X", MNT_DETACH), 0);
+  const Result<Census> census = Census::take(calls());
+  const Result<Target> target = resolve_target(*census, std::to_string(id), AskFor::kWhatItNames);
+  ASSERT_TRUE(target);
+  const ClosingCalls closing(held, other.get());
+  Result<GoneWaiter> waiter = GoneWaiter::prepare(closing, *target);
+  ASSERT_TRUE(waiter);
+  const Result<Verdict> verdict = waiter->wait(within(milliseconds(5000)));
+  close(held);
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->outcome, Outcome::kGone);
+}
+
+// The same of a mount point that was uncovered in between.
+TEST_F(Wait, EndsWhenTheMountWasGoneBeforeTheWatchWasArmed) {
+  ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
+  const Result<Census> census = Census::take(calls());
+  const Result<Target> target = resolve_target(*census, "X", AskFor::kWhatItNames);
+  ASSERT_TRUE(target);
+  ASSERT_EQ(umount2("X", 0), 0);
+  Result<GoneWaiter> waiter = GoneWaiter::prepare(calls(), *target);
+  ASSERT_TRUE(waiter);
   const Result<Verdict> verdict = waiter->wait(within(milliseconds(5000)));
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->outcome, Outcome::kGone);

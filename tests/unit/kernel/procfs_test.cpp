@@ -38,6 +38,13 @@ TEST(Fdinfo, ReadsRegisteredFilesWithEmptySlotsAndAnyName) {
   EXPECT_THAT(facts.ring_files, ElementsAre("/t/a b\nc", "/etc/x: y"));
 }
 
+TEST(Fdinfo, TellsWhichFilesystemAnInotifyDescriptorWatches) {
+  const DescriptorFacts facts = parse_fdinfo(
+      "flags:\t02004000\nmnt_id:\t15\ninotify wd:1 ino:2 sdev:700012 mask:400 ignored_mask:0 fhandle-bytes:8\n");
+  EXPECT_EQ(facts.watched, (DeviceNumber{.major = 7, .minor = 18}));
+  EXPECT_EQ(parse_fdinfo("flags:\t02004000\nmnt_id:\t15\n").watched, std::nullopt);
+}
+
 TEST(Maps, TakesWantedDevicesOnceEach) {
   const std::vector<Mapping> found = parse_maps(
       "7f00-7f01 r-xp 00000000 fd:01 7                    /lib/a b.so\n"
