@@ -57,6 +57,12 @@ struct FlagWeight {
 constexpr std::array kUnmountFlags{FlagWeight{0, 10}, FlagWeight{MNT_DETACH, 8}, FlagWeight{MNT_EXPIRE, 5},
                                    FlagWeight{MNT_FORCE, 2}, FlagWeight{MNT_EXPIRE | MNT_DETACH, 1}};
 
+struct Bound {
+  std::string ns;
+  std::string original;
+  std::string copy;
+};
+
 class Generator {
  public:
   Generator(std::uint64_t seed, const Bounds& bounds) : random_(seed), bounds_(bounds) {}
@@ -158,6 +164,25 @@ class Generator {
     if (chance(50)) set_attributes(namespaces_.back(), top);
   }
 
+  // A private copy is put into the group of its original, which may be a slave as well: random paths alone do that in
+  // one sequence out of hundreds of thousands.
+  void into_the_group_of_a_copy(Operation& operation) {
+    const Bound& bound = any(binds_);
+    operation.ns = bound.ns;
+    operation.source = bound.original;
+    operation.target = bound.copy;
+    if (chance(40)) simple_in(bound.ns, Verb::kSlave, bound.original);
+    if (chance(80)) simple_in(bound.ns, Verb::kPrivate, bound.copy);
+  }
+
+  void simple_in(const std::string& ns, Verb verb, const std::string& target) {
+    Operation operation;
+    operation.verb = verb;
+    operation.ns = ns;
+    operation.target = target;
+    emit(std::move(operation));
+  }
+
   void set_attributes(const std::string& ns, const std::string& target) {
     Operation operation;
     operation.verb = Verb::kSetAttributes;
@@ -200,8 +225,13 @@ class Generator {
         operation.source = path();
         operation.target = path();
         remember_copy(operation.source, operation.target);
+        if (choice.verb == Verb::kBind) binds_.push_back({operation.ns, operation.source, operation.target});
         break;
       case Verb::kSetGroup:
+        if (!binds_.empty() && chance(60)) {
+          into_the_group_of_a_copy(operation);
+          break;
+        }
         operation.source = path();
         operation.target = path();
         break;
@@ -256,6 +286,7 @@ class Generator {
   Script script_;
   std::vector<std::string> directories_;
   std::vector<std::string> namespaces_{cli::tree::kFirstNamespace};
+  std::vector<Bound> binds_;
   int filesystems_ = 0;
 };
 
