@@ -4,8 +4,11 @@
 #include <csignal>
 #include <cstring>
 #include <linux/fuse.h>
+#include <map>
 #include <poll.h>
 #include <sstream>
+#include <string>
+#include <string_view>
 
 #include "kernel/detach/scratch.h"
 #include "kernel/unique_fd.h"
@@ -132,6 +135,33 @@ TEST_F(DetachHung, AsTheTarget) {
   }
 }
 
+// The calls of a trace, one a line. strace tells a call in two pieces when another process's came in between.
+std::vector<std::string> whole_calls(const std::string& trace) {
+  constexpr std::string_view kBegun = " <unfinished ...>";
+  constexpr std::string_view kEnded = " resumed>";
+  std::vector<std::string> calls;
+  std::map<std::string, std::string> begun;  // by pid
+  std::istringstream lines(trace);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string pid = line.substr(0, line.find(' '));
+    if (line.ends_with(kBegun)) {
+      begun[pid] = line.substr(0, line.size() - kBegun.size());
+      continue;
+    }
+    if (const std::size_t at = line.find(kEnded); at != std::string::npos)
+      line = begun[pid] + line.substr(at + kEnded.size()), begun.erase(pid);
+    calls.push_back(std::move(line));
+  }
+  for (auto& [pid, rest] : begun)
+    calls.push_back(std::move(rest));
+  return calls;
+}
+
+TEST(Trace, ACallInTwoPiecesIsOne) {
+  EXPECT_EQ(whole_calls("7 openat(3, \"x\", O_PATH <unfinished ...>\n8 close(3) = 0\n7  <... openat resumed>) = 0\n"),
+            (std::vector<std::string>{"8 close(3) = 0", "7 openat(3, \"x\", O_PATH) = 0"}));
+}
+
 // What is done to a path that leads to it, seen by strace: asked for the mount's id without its server, opened as a
 // mere place, and unmounted.
 TEST_F(DetachHung, ItsRootIsNeverTouched) {
@@ -143,9 +173,8 @@ TEST_F(DetachHung, ItsRootIsNeverTouched) {
                                  UNMOOR_PROGRAM, "umount", "-l", "--json", defer, "hung-here"},
                                 std::chrono::seconds(10));
     EXPECT_EQ(ran.code, 0) << defer << ran.err;
-    std::istringstream trace(file_text("trace"));
     int seen = 0;
-    for (std::string line; std::getline(trace, line);) {
+    for (const std::string& line : whole_calls(file_text("trace"))) {
       if (line.find("hung-here") == std::string::npos || line.find("execve") != std::string::npos) continue;
       const auto has = [&](const char* word) { return line.find(word) != std::string::npos; };
       const bool unasked = has(" statx(") && has("AT_STATX_DONT_SYNC");
