@@ -155,8 +155,9 @@ TEST_F(Wait, EndsWhenTheHolderLetGoBeforeTheWatchWasArmed) {
   const ClosingCalls closing(held);
   Result<GoneWaiter> waiter = GoneWaiter::prepare(closing, *target);
   ASSERT_TRUE(waiter);
-  // Its number is given to whoever mounts next.
+  // Its number and its id are given to whoever mounts next, and he uses what he has mounted.
   ASSERT_EQ(mount("y", "X", "tmpfs", 0, nullptr), 0);
+  const kernel::UniqueFd another(open("X/file", O_CREAT | O_RDWR | O_CLOEXEC, 0600));
   const Result<Verdict> verdict = waiter->wait(within(milliseconds(5000)));
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->outcome, Outcome::kGone);
