@@ -6,6 +6,7 @@
 #include <sys/types.h>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/mount_rights.h"
@@ -37,6 +38,12 @@ bool all_brokers_have_ended();
 // What ./report says once it has all of `wanted`, or after half a second: the broker writes its last lines after the
 // program has ended, and a worker its own when the grace period is over.
 std::string wait_for_report(const Words& wanted);
+
+// A report in which the broker has done an unmount: "finished" where a short grace period was over before the client
+// was told to go on.
+inline auto tells_of_a_helped_unmount() {
+  return testing::AnyOf(testing::HasSubstr("deferred"), testing::HasSubstr("finished"));
+}
 
 // A bundle in ./NAME whose process is `arguments`, with the probe as /probe; `mounts` is more JSON for its mounts.
 std::string make_bundle(const std::string& name, const Words& arguments, const std::string& mounts = "");

@@ -86,7 +86,7 @@ TEST(ExecSameness, ALauncherWithClosedStreamsGetsABrokerToo) {
             .status,
         0)
         << closed;
-    EXPECT_THAT(wait_for_report({"deferred"}), HasSubstr("deferred")) << closed;
+    EXPECT_THAT(wait_for_report({"deferred"}), tells_of_a_helped_unmount()) << closed;
   }
 }
 
