@@ -62,8 +62,11 @@ void Identities::fill(Holder& holder) {
 
 Match match_mount(const Census& census, const Target& target, std::uint64_t mount_id,
                   std::optional<DeviceNumber> seen_device) {
-  if (target.mount_id != 0 && mount_id == target.mount_id) return Match::kYes;
-  if (const std::optional<MountPlace> place = census.find_mount(mount_id)) {
+  const std::optional<MountPlace> place = census.find_mount(mount_id);
+  // The id of a detached mount that is in a table is somebody else's by now: it is given away as soon as its owner is
+  // gone.
+  if (target.mount_id != 0 && mount_id == target.mount_id) return target.attached || !place ? Match::kYes : Match::kNo;
+  if (place) {
     const bool counts = target.scope == Scope::kFilesystem && same_filesystem(target, census.entry(*place));
     return counts ? Match::kYes : Match::kNo;
   }

@@ -134,10 +134,6 @@ bool GoneWaiter::seems_dead() {
   if (!node_.empty()) return kernel::try_exclusive(*calls_, node_) == kernel::Exclusive::kFree;
   if (target_.superblock && !target_.type.empty())
     return kernel::superblock_alive(*calls_, *target_.superblock, target_.type) == kernel::Alive::kNo;
-  const Result<Census> census = Census::take(*calls_);
-  if (!census) return false;
-  // An id in a table is somebody else's by now: both id and number are given away as soon as their owner is gone.
-  if (target_.mount_id != 0 && census->find_mount(target_.mount_id)) return true;
   const Result<Inquiry> inquiry = inquire_about(*calls_, target_, Where::kDetached);
   if (!inquiry) return false;
   watch_through(inquiry->answers.front());
