@@ -26,18 +26,28 @@ const kernel::SystemCalls& calls() {
   return kernel::SystemCalls::real();
 }
 
-GoneWaiter waiter_for(const std::string& name) {
+Target target_named(const std::string& name) {
   const Result<Census> census = Census::take(calls());
   EXPECT_TRUE(census);
   const Result<Target> target = resolve_target(*census, name, AskFor::kWhatItNames);
   EXPECT_TRUE(target) << name;
-  Result<GoneWaiter> waiter = GoneWaiter::prepare(calls(), *target);
+  return *target;
+}
+
+GoneWaiter waiter_for(const std::string& name) {
+  Result<GoneWaiter> waiter = GoneWaiter::prepare(calls(), target_named(name));
   EXPECT_TRUE(waiter);
   return std::move(*waiter);
 }
 
 WaitOptions within(milliseconds time) {
   return {.deadline = Clock::now() + time};
+}
+
+void expect_gone(GoneWaiter& waiter) {
+  const Result<Verdict> verdict = waiter.wait(within(milliseconds(5000)));
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->outcome, Outcome::kGone);
 }
 
 // Closes it in a moment, and has by the end of the scope.
@@ -75,9 +85,7 @@ TEST_F(Wait, EndsWhenTheLastHolderLetsGo) {
   EXPECT_EQ(early->outcome, Outcome::kTimedOut);
   ASSERT_TRUE(early->inquiry);
   const std::jthread releaser = let_go_soon(held);
-  const Result<Verdict> late = waiter.wait(within(milliseconds(5000)));
-  ASSERT_TRUE(late);
-  EXPECT_EQ(late->outcome, Outcome::kGone);
+  expect_gone(waiter);
 }
 
 TEST_F(Wait, NamesTheHolderWhenTheTimeIsOver) {
@@ -119,9 +127,7 @@ TEST_F(Wait, ByIdOfADetachedMount) {
   ASSERT_EQ(umount2("X", MNT_DETACH), 0);
   GoneWaiter waiter = waiter_for(std::to_string(id));
   const std::jthread releaser = let_go_soon(held);
-  const Result<Verdict> verdict = waiter.wait(within(milliseconds(5000)));
-  ASSERT_TRUE(verdict);
-  EXPECT_EQ(verdict->outcome, Outcome::kGone);
+  expect_gone(waiter);
 }
 
 // Closes a descriptor right before the watch is armed through it, as another process may at any time, and gives its
@@ -149,18 +155,14 @@ TEST_F(Wait, EndsWhenTheHolderLetGoBeforeTheWatchWasArmed) {
   const int held = open("X/file", O_RDONLY | O_CLOEXEC);
   const std::uint64_t id = waiter_for("X").target().mount_id;
   ASSERT_EQ(umount2("X", MNT_DETACH), 0);
-  const Result<Census> census = Census::take(calls());
-  const Result<Target> target = resolve_target(*census, std::to_string(id), AskFor::kWhatItNames);
-  ASSERT_TRUE(target);
+  const Target target = target_named(std::to_string(id));
   const ClosingCalls closing(held);
-  Result<GoneWaiter> waiter = GoneWaiter::prepare(closing, *target);
+  Result<GoneWaiter> waiter = GoneWaiter::prepare(closing, target);
   ASSERT_TRUE(waiter);
   // Its number and its id are given to whoever mounts next, and he uses what he has mounted.
   ASSERT_EQ(mount("y", "X", "tmpfs", 0, nullptr), 0);
   const kernel::UniqueFd another(open("X/file", O_CREAT | O_RDWR | O_CLOEXEC, 0600));
-  const Result<Verdict> verdict = waiter->wait(within(milliseconds(5000)));
-  ASSERT_TRUE(verdict);
-  EXPECT_EQ(verdict->outcome, Outcome::kGone);
+  expect_gone(*waiter);
 }
 
 // GoneCInterface.FromC never ended on a busy machine: the watch was on the file that got the number.
@@ -171,30 +173,22 @@ TEST_F(Wait, EndsWhenTheHoldersDescriptorBecameAnotherFileBeforeTheWatchWasArmed
   const int held = open("X/file", O_RDONLY | O_CLOEXEC);
   const std::uint64_t id = waiter_for("X").target().mount_id;
   ASSERT_EQ(umount2("X", MNT_DETACH), 0);
-  const Result<Census> census = Census::take(calls());
-  const Result<Target> target = resolve_target(*census, std::to_string(id), AskFor::kWhatItNames);
-  ASSERT_TRUE(target);
+  const Target target = target_named(std::to_string(id));
   const ClosingCalls closing(held, other.get());
-  Result<GoneWaiter> waiter = GoneWaiter::prepare(closing, *target);
+  Result<GoneWaiter> waiter = GoneWaiter::prepare(closing, target);
   ASSERT_TRUE(waiter);
-  const Result<Verdict> verdict = waiter->wait(within(milliseconds(5000)));
+  expect_gone(*waiter);
   close(held);
-  ASSERT_TRUE(verdict);
-  EXPECT_EQ(verdict->outcome, Outcome::kGone);
 }
 
 // The same of a mount point that was uncovered in between.
 TEST_F(Wait, EndsWhenTheMountWasGoneBeforeTheWatchWasArmed) {
   ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
-  const Result<Census> census = Census::take(calls());
-  const Result<Target> target = resolve_target(*census, "X", AskFor::kWhatItNames);
-  ASSERT_TRUE(target);
+  const Target target = target_named("X");
   ASSERT_EQ(umount2("X", 0), 0);
-  Result<GoneWaiter> waiter = GoneWaiter::prepare(calls(), *target);
+  Result<GoneWaiter> waiter = GoneWaiter::prepare(calls(), target);
   ASSERT_TRUE(waiter);
-  const Result<Verdict> verdict = waiter->wait(within(milliseconds(5000)));
-  ASSERT_TRUE(verdict);
-  EXPECT_EQ(verdict->outcome, Outcome::kGone);
+  expect_gone(*waiter);
 }
 
 // The watch is on a file: when that one is deleted and closed, its end must not be taken for the filesystem's.
@@ -214,9 +208,7 @@ TEST_F(Wait, OutlastsTheFileThatItWatches) {
   ASSERT_TRUE(early);
   EXPECT_EQ(early->outcome, Outcome::kTimedOut);
   const std::jthread releaser = let_go_soon(second);
-  const Result<Verdict> late = waiter.wait(within(milliseconds(5000)));
-  ASSERT_TRUE(late);
-  EXPECT_EQ(late->outcome, Outcome::kGone);
+  expect_gone(waiter);
 }
 
 // The device must be free at once when the wait has ended, also with dirty data: mkfs is the strictest user.
