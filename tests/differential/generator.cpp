@@ -57,10 +57,10 @@ struct FlagWeight {
 constexpr std::array kUnmountFlags{FlagWeight{0, 10}, FlagWeight{MNT_DETACH, 8}, FlagWeight{MNT_EXPIRE, 5},
                                    FlagWeight{MNT_FORCE, 2}, FlagWeight{MNT_EXPIRE | MNT_DETACH, 1}};
 
-struct Bound {
+struct Bind {
   std::string ns;
-  std::string original;
-  std::string copy;
+  std::string source;
+  std::string target;
 };
 
 class Generator {
@@ -144,13 +144,13 @@ class Generator {
   // the rules of propagation and of locked mounts meet.
   void scaffold() {
     const std::string top = std::string("/") + any(kNames);
-    simple(Verb::kMount, top, "fs" + std::to_string(++filesystems_));
+    simple(namespaces_[0], Verb::kMount, top, "fs" + std::to_string(++filesystems_));
     for (const char* name : kNames)
       add_directory(top + "/" + name);
-    simple(Verb::kShared, chance(50) ? top : "/", {}, true);
+    simple(namespaces_[0], Verb::kShared, chance(50) ? top : "/", {}, true);
     for (int i = 0; i < 2; ++i) {
       const std::string inner = top + "/" + any(kNames);
-      simple(Verb::kMount, inner, "fs" + std::to_string(++filesystems_));
+      simple(namespaces_[0], Verb::kMount, inner, "fs" + std::to_string(++filesystems_));
       add_directory(inner + "/" + any(kNames));
     }
     set_attributes(namespaces_[0], top);
@@ -167,20 +167,12 @@ class Generator {
   // A private copy is put into the group of its original, which may be a slave as well: random paths alone do that in
   // one sequence out of hundreds of thousands.
   void into_the_group_of_a_copy(Operation& operation) {
-    const Bound& bound = any(binds_);
-    operation.ns = bound.ns;
-    operation.source = bound.original;
-    operation.target = bound.copy;
-    if (chance(40)) simple_in(bound.ns, Verb::kSlave, bound.original);
-    if (chance(80)) simple_in(bound.ns, Verb::kPrivate, bound.copy);
-  }
-
-  void simple_in(const std::string& ns, Verb verb, const std::string& target) {
-    Operation operation;
-    operation.verb = verb;
-    operation.ns = ns;
-    operation.target = target;
-    emit(std::move(operation));
+    const Bind bind = any(binds_);
+    operation.ns = bind.ns;
+    operation.source = bind.source;
+    operation.target = bind.target;
+    if (chance(40)) simple(bind.ns, Verb::kSlave, bind.source);
+    if (chance(80)) simple(bind.ns, Verb::kPrivate, bind.target);
   }
 
   void set_attributes(const std::string& ns, const std::string& target) {
@@ -192,9 +184,10 @@ class Generator {
     emit(std::move(operation));
   }
 
-  void simple(Verb verb, std::string target, std::string name, bool recursive = false) {
+  void simple(const std::string& ns, Verb verb, std::string target, std::string name = {}, bool recursive = false) {
     Operation operation;
     operation.verb = verb;
+    operation.ns = ns;
     operation.target = std::move(target);
     operation.name = std::move(name);
     operation.recursive = recursive;
@@ -286,7 +279,7 @@ class Generator {
   Script script_;
   std::vector<std::string> directories_;
   std::vector<std::string> namespaces_{cli::tree::kFirstNamespace};
-  std::vector<Bound> binds_;
+  std::vector<Bind> binds_;
   int filesystems_ = 0;
 };
 
