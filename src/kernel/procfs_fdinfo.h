@@ -15,12 +15,11 @@
 namespace unmoor::kernel {
 
 struct DescriptorFacts {
-  std::uint64_t mount_id = 0;  // mnt_id
-  std::uint64_t inode = 0;     // ino, 5.14; 0 when the kernel does not say
-  int flags = 0;               // open flags, O_PATH among them
-  int in_flight = 0;           // scm_fds: descriptors queued on this unix socket, not yet received (6.7)
-  std::optional<DeviceNumber>
-      watched;  // inotify: the superblock's number of the (last) watched file (inotify ... sdev)
+  std::uint64_t mount_id = 0;           // mnt_id
+  std::uint64_t inode = 0;              // ino, 5.14; 0 when the kernel does not say
+  int flags = 0;                        // open flags, O_PATH among them
+  int in_flight = 0;                    // scm_fds: descriptors queued on this unix socket, not yet received (6.7)
+  std::optional<DeviceNumber> watched;  // inotify: the superblock of the last watched file (sdev)
   std::vector<std::string> ring_files;  // io_uring: the registered files, as paths (UserFiles)
 };
 

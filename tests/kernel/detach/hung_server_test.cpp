@@ -148,8 +148,10 @@ std::vector<std::string> whole_calls(const std::string& trace) {
       begun[pid] = line.substr(0, line.size() - kBegun.size());
       continue;
     }
-    if (const std::size_t at = line.find(kEnded); at != std::string::npos)
-      line = begun[pid] + line.substr(at + kEnded.size()), begun.erase(pid);
+    if (const std::size_t at = line.find(kEnded); at != std::string::npos) {
+      line.replace(0, at + kEnded.size(), begun[pid]);
+      begun.erase(pid);
+    }
     calls.push_back(std::move(line));
   }
   for (auto& [pid, rest] : begun)
