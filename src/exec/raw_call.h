@@ -18,7 +18,7 @@ inline long raw_call(long number, long a = 0, long b = 0, long c = 0, long d = 0
   return error;
 }
 
-inline long address(const volatile void* pointer) {
+[[gnu::access(none, 1)]] inline long address(const volatile void* pointer) {
   return reinterpret_cast<long>(pointer);
 }
 
