@@ -5,6 +5,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "sync/never_destroyed.h"
+
 namespace unmoor::kernel {
 
 long SystemCalls::call(long number, long a, long b, long c, long d, long e, long f) const noexcept {
@@ -27,8 +29,8 @@ long SystemCalls::clone_sharing_memory(int (*run)(void*), void* stack_top, int f
 }
 
 const SystemCalls& SystemCalls::real() noexcept {
-  static const SystemCalls instance;
-  return instance;
+  static constinit NeverDestroyed<SystemCalls> instance;  // a thread of a pool may outlive exit(3)'s destructors
+  return *instance;
 }
 
 }  // namespace unmoor::kernel

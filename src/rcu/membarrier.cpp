@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sync/never_destroyed.h"
+
 namespace unmoor::rcu {
 
 long Membarrier::call(int command) const noexcept {
@@ -16,8 +18,8 @@ long Membarrier::call(int command) const noexcept {
 }
 
 const Membarrier& Membarrier::real() noexcept {
-  static const Membarrier instance;
-  return instance;
+  static constinit NeverDestroyed<Membarrier> instance;  // a thread of a pool may outlive exit(3)'s destructors
+  return *instance;
 }
 
 }  // namespace unmoor::rcu

@@ -11,6 +11,7 @@
 #include "gone/inquiry.h"
 #include "support/failing_calls.h"
 #include "sync/mutex.h"
+#include "sync/never_destroyed.h"
 
 namespace unmoor::gone {
 namespace {
@@ -45,7 +46,8 @@ Target whole_root(const Census& census) {
 
 TEST(Scan, GivesUpProcessesThatAreStuckAndSaysSo) {
   // It outlives the test: the threads that were given up still use it.
-  static StuckMaps calls;
+  static NeverDestroyed<StuckMaps> forever;
+  StuckMaps& calls = *forever;
   Result<Census> census = Census::take(calls);
   ASSERT_TRUE(census);
   auto shared = std::make_shared<Census>(std::move(*census));

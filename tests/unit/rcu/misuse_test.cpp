@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Each misuse ends the process with a message, and not with a hang.
+#include <cstdlib>
 #include <mutex>
 #include <thread>
 
@@ -10,6 +11,11 @@
 
 namespace unmoor::rcu {
 namespace {
+
+// Destroyed by exit(3) after everything that was made later.
+struct CallsAfterTheDestructors {
+  ~CallsAfterTheDestructors() { static_cast<void>(Membarrier::real().call(MEMBARRIER_CMD_QUERY)); }
+};
 
 class RcuMisuseDeathTest : public testing::Test {
  protected:
@@ -64,6 +70,18 @@ TEST_F(RcuMisuseDeathTest, MembarrierTakenAwayAltogether) {
         rcu_synchronize(domain);
       },
       "refused now");
+}
+
+// A pool's helper is not joined by exit(3). What the sanitizers said before: "object has invalid vptr".
+TEST(Membarrier, IsUsableByAThreadThatOutlivesTheStaticObjects) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        static const CallsAfterTheDestructors late;
+        static_cast<void>(Membarrier::real());
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Every cell of the table of release policies (release_policy.h), and what can be seen of a release.
 #include <atomic>
+#include <latch>
+#include <memory>
 #include <thread>
 
 #include "unit/tree/tree_fixture.h"
@@ -392,6 +394,35 @@ TEST_F(OnDemandTest, MountpointsAreDroppedBeforeTheReleases) {
   root->on_dropped = [&] { EXPECT_EQ(fs->shutdowns, 0); };
   EXPECT_EQ(code(ns.umount("/a", UmountFlags::kDetach)), 0);
   EXPECT_EQ(fs->shutdowns, 1);
+}
+
+// One call is about to tell a filesystem of a free mountpoint when another call unmounts that filesystem: it is shut
+// down, a grace period passes, and it must be there still. The tree kept no reference in that moment.
+TEST_F(OnDemandTest, AFilesystemThatIsToldOfAMountpointOutlivesItsUnmount) {
+  Fs told = mount("/a");
+  const std::weak_ptr<MemoryFilesystem> alive = told;
+  const Fs above = mount("/a/b");
+  std::latch telling(1);
+  std::latch go_on(1);
+  told->on_dropped = [&] {
+    telling.count_down();
+    go_on.wait();
+  };
+  told.reset();
+  std::jthread detacher([&] { EXPECT_EQ(code(ns.umount("/a/b", UmountFlags::kDetach)), 0); });
+  telling.wait();
+  EXPECT_EQ(code(ns.umount("/a")), 0);
+  // Whatever is retired later is freed later.
+  Fs later = mount("/a");
+  const std::weak_ptr<MemoryFilesystem> freed_later = later;
+  later.reset();
+  EXPECT_EQ(code(ns.umount("/a")), 0);
+  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  while (!freed_later.expired() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(freed_later.expired());
+  EXPECT_FALSE(alive.expired());
+  go_on.count_down();
 }
 
 TEST(Backlog, IsBoundedByBackPressure) {
