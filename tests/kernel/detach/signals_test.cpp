@@ -71,15 +71,20 @@ TEST_F(DetachSignals, MaskAndDispositionsAreAsBefore) {
   const int code = in_child([] {
     sigset_t before;
     sigset_t after;
+    std::array<struct sigaction, NSIG> actions{};
     sigemptyset(&before);
     sigaddset(&before, SIGUSR2);
     sigprocmask(SIG_SETMASK, &before, nullptr);
+    for (std::size_t number = 1; number < actions.size(); ++number)
+      sigaction(static_cast<int>(number), nullptr, &actions[number]);
     if (!detach_always("m")) return 1;
     sigprocmask(SIG_SETMASK, nullptr, &after);
     for (int number = 1; number < SIGRTMAX; ++number) {
       struct sigaction action{};
       if (sigismember(&before, number) != sigismember(&after, number)) return 2;
-      if (sigaction(number, nullptr, &action) == 0 && action.sa_handler != SIG_DFL) return 3;
+      if (sigaction(number, nullptr, &action) == 0 &&
+          action.sa_handler != actions[static_cast<std::size_t>(number)].sa_handler)
+        return 3;
     }
     return 0;
   });
