@@ -53,6 +53,7 @@ Place* PlaceTable::get(Superblock* superblock, std::string_view path, std::uint6
   if (memory == nullptr) return nullptr;
   auto* const place = new (memory) Place;
   std::memcpy(static_cast<char*>(memory) + sizeof(Place), path.data(), path.size());
+  superblock->ref();
   place->superblock = superblock;
   place->what = Retired::What::kPlace;
   place->hash = hash;
@@ -100,6 +101,7 @@ bool PlaceTable::put_locked(Place* place) {
 }
 
 void free_place(Place* place) {
+  place->superblock->unref();
   place->~Place();
   ::operator delete(place);
 }

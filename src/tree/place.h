@@ -29,7 +29,7 @@ struct Place : Retired {
   }  // "" is the root
   [[nodiscard]] std::string_view shown() const { return length == 0 ? std::string_view("/") : path(); }
 
-  Superblock* superblock = nullptr;  // outlives every place of it
+  Superblock* superblock = nullptr;  // counted: a dropped place may outlive the last mount of it
   std::uint64_t hash = 0;
   std::atomic<std::uint32_t> references{0};
   std::uint32_t length = 0;

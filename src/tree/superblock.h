@@ -17,7 +17,8 @@ struct Core;
 struct Place;
 struct ShutdownTag;
 
-// Memory: one reference by each mount's memory (so it outlives every walker that can reach it), one by the creator.
+// Memory: one reference by each mount's memory (so it outlives every walker that can reach it), one by each place, one
+// by the creator.
 struct Superblock : Link<ShutdownTag> {
   // The live superblock of `filesystem`, or a new one, with one mount counted; it belongs to `core` from then on.
   // Errors (errno): ENOMEM, ESTALE, EBUSY. Takes the mount lock.

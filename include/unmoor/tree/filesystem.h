@@ -42,7 +42,8 @@ class UNMOOR_TREE_API Filesystem {
   virtual void make_read_only() noexcept {}
 
   // The last mount on the directory `path`, in any namespace, has gone: it may be removed now. Called with no lock
-  // held, before the filesystems unmounted by the same call are released. Must not call into the tree.
+  // held, before the filesystems unmounted by the same call are released; another call may have shut this one down
+  // meanwhile. Must not call into the tree.
   virtual void mountpoint_dropped(std::string_view /*path*/) noexcept {}
 
  private:
