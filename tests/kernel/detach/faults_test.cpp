@@ -7,6 +7,7 @@
 
 #include "kernel/detach/scratch.h"
 #include "support/failing_calls.h"
+#include "support/sanitizer.h"
 #include "support/without_calls.h"
 
 namespace unmoor::test {
@@ -76,7 +77,7 @@ TEST_F(DetachFaults, NoDescriptorsNoProcessesNoDeadlineHelpers) {
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return 77;
     return detach_always("m") ? 0 : 1;
   });
-  EXPECT_EQ(no_descriptors, 0);
+  EXPECT_TRUE(no_descriptors == 0 || kSanitized);  // a sanitizer reads memory through a pipe
   mount_tmpfs("m");
   const int deadline = in_child([] {
     struct {

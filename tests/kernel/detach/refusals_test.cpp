@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "kernel/detach/scratch.h"
+#include "support/sanitizer.h"
 
 namespace unmoor::test {
 namespace {
@@ -89,6 +90,7 @@ TEST_F(DetachRefusals, NoMoreProcesses) {
 
 // Somebody who kills every child of the caller that he sees, as fast as he can.
 TEST_F(DetachRefusals, HelpersKilledAtAnyPoint) {
+  UNMOOR_NEEDS_NO_SANITIZER("its state is shared with the helpers");
   const int rounds = std::getenv("UNMOOR_LONG") != nullptr ? 2000 : 200;
   for (const Caller caller : {Caller::kLibrary, Caller::kProgram}) {
     std::atomic<bool> done{false};

@@ -17,6 +17,7 @@
 
 #include "kernel/umount/umount_tree.h"
 #include "support/long_count.h"
+#include "support/sanitizer.h"
 
 namespace unmoor::test {
 namespace {
@@ -40,6 +41,7 @@ class UmountProgram : public UmountTree {
 };
 
 TEST_F(UmountProgram, TheFastCaseLoadsNoLibmountAndNothingElse) {
+  UNMOOR_NEEDS_NO_SANITIZER("it loads libstdc++");
   if (geteuid() != 0) GTEST_SKIP() << "needs root: an ordinary user's unmounts are libmount's";
   for (const char* const option : {"-v", "-l", "-R"}) {
     mount_at("a");

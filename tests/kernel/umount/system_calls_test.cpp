@@ -7,6 +7,7 @@
 
 #include "kernel/umount/umount_tree.h"
 #include "support/kernel_version.h"
+#include "support/sanitizer.h"
 
 namespace unmoor::test {
 namespace {
@@ -89,6 +90,7 @@ class UmountSystemCalls : public UmountTree {
 };
 
 TEST_F(UmountSystemCalls, OneUnmountTakesAHandful) {
+  UNMOOR_NEEDS_NO_SANITIZER("it makes system calls");
   struct Case {
     const char* option;
     int at_most;  // -l also asks what kind of grace periods there are
