@@ -108,6 +108,7 @@ int run_wait(int argc, char** argv) {
   Result<gone::GoneWaiter> waiter = gone::GoneWaiter::prepare(calls, *target);
   if (!waiter && waiter.error().code == ENOENT) {
     std::fprintf(stderr, "unmoor wait: %s: nothing refers to it that can be seen\n", printable(name).c_str());
+    if (json) print_json(name, {.outcome = gone::Outcome::kGone});
     return kGone;
   }
   if (!waiter) return complain(name, waiter.error());

@@ -248,6 +248,10 @@ TEST_F(Json, OfAWaitHasItsOutcome) {
   const json gone = json::parse(in_time.out);
   EXPECT_EQ(gone["outcome"], "gone");
   EXPECT_EQ(keys_of(gone), kWaitKeys);
+  // It printed nothing for what was gone before it could look.
+  const Ran too_late = unmoor({"wait", "--json", id});
+  EXPECT_EQ(too_late.code, 0);
+  EXPECT_EQ(keys_of(json::parse(too_late.out)), kWaitKeys);
 }
 
 TEST_F(Json, OfABusyUnmountHasTheSameHolders) {
