@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Filesystems that are held through another mount namespace: free at return, whoever detached the last copy.
+#include <algorithm>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "kernel/detach/device_under_grace.h"
@@ -46,51 +49,106 @@ TEST_P(DetachNamespaces, TheDeviceInANamespaceThatOnlyTheTargetHeldIsFree) {
   }
 }
 
+// One of several processes that make a call at the same time.
+struct AtOnce {
+  std::function<bool()> get_ready;
+  std::function<char()> call;
+};
+
+// What the calls answered, in the order of their returns; '!' for a process that could not get ready. `look` is called
+// when all have returned, and all of them are still there.
+std::string all_at_once(const std::vector<AtOnce>& all, const std::function<void()>& look) {
+  int start[2];
+  int done[2];
+  int end[2];
+  if (pipe2(start, O_CLOEXEC) != 0 || pipe2(done, O_CLOEXEC) != 0 || pipe2(end, O_CLOEXEC) != 0) return "no pipes";
+  std::vector<pid_t> children;
+  for (const AtOnce& one : all) {
+    const pid_t child = fork();
+    if (child == 0) {
+      close(start[1]);
+      close(end[1]);
+      char byte = one.get_ready() ? 'r' : '!';
+      static_cast<void>(!write(done[1], &byte, 1));
+      static_cast<void>(!read(start[0], &byte, 1));
+      byte = one.call();
+      static_cast<void>(!write(done[1], &byte, 1));
+      static_cast<void>(!read(end[0], &byte, 1));
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  std::string answers;
+  char byte = 0;
+  while (answers.size() < all.size() && read(done[0], &byte, 1) == 1)
+    answers += byte;
+  close(start[1]);
+  while (answers.size() < 2 * all.size() && read(done[0], &byte, 1) == 1)
+    answers += byte;
+  look();
+  close(end[1]);
+  for (const pid_t child : children)
+    waitpid(child, nullptr, 0);
+  for (const int fd : {start[0], done[0], done[1], end[0]})
+    close(fd);
+  return answers.contains('!') ? "!" : answers.substr(all.size());
+}
+
 TEST_P(DetachNamespaces, ThreeCopiesInTwoNamespacesDetachedAtOnce) {
   if (!make_device()) GTEST_SKIP() << "needs a loop device and mkfs.ext4";
+  const auto here = [] { return true; };
+  const auto in_its_own = [] { return unshare(CLONE_NEWNS) == 0 && umount2("b", 0) == 0; };
   for (const Defer defer : {Defer::kAuto, Defer::kElsewhere}) {
     for (int round = 0; round < detach_rounds(); ++round) {
+      const Caller caller = round % 2 == 0 ? Caller::kProgram : Caller::kLibrary;
+      const auto detach = [=](const char* path) { return let_go(path, defer, caller) ? 'y' : 'n'; };
       ASSERT_TRUE(mount_device("a"));
       mkdir("b", 0755);
       ASSERT_EQ(mount("a", "b", nullptr, MS_BIND, nullptr), 0);
-      int start[2];
-      int done[2];
-      int end[2];
-      ASSERT_TRUE(pipe2(start, O_CLOEXEC) == 0 && pipe2(done, O_CLOEXEC) == 0 && pipe2(end, O_CLOEXEC) == 0);
-      std::vector<pid_t> children;
-      for (const char* const copy : {"a", "b", "a of its own"}) {
-        const bool own = std::string(copy).size() > 1;
-        const pid_t child = fork();
-        if (child == 0) {
-          close(start[1]);
-          close(end[1]);
-          char byte = own && (unshare(CLONE_NEWNS) != 0 || umount2("b", 0) != 0) ? 'n' : 'r';
-          static_cast<void>(!write(done[1], &byte, 1));
-          static_cast<void>(!read(start[0], &byte, 1));
-          byte = let_go(own ? "a" : copy, defer, Caller::kLibrary) ? 'y' : 'n';
-          static_cast<void>(!write(done[1], &byte, 1));
-          static_cast<void>(!read(end[0], &byte, 1));
-          _exit(0);
-        }
-        children.push_back(child);
-      }
-      std::string answers;
-      char byte = 0;
-      while (answers.size() < 3 && read(done[0], &byte, 1) == 1)
-        answers += byte;
-      close(start[1]);
-      while (answers.size() < 6 && read(done[0], &byte, 1) == 1)
-        answers += byte;
-      const bool free_at_return = is_free();  // all callers, and the second namespace, are still there
-      close(end[1]);
-      for (const pid_t child : children)
-        waitpid(child, nullptr, 0);
-      for (const int fd : {start[0], done[0], done[1], end[0]})
-        close(fd);
-      ASSERT_EQ(answers, "rrryyy");
+      bool free_at_return = false;
+      ASSERT_EQ(all_at_once({{here, [&] { return detach("a"); }},
+                             {here, [&] { return detach("b"); }},
+                             {in_its_own, [&] { return detach("a"); }}},
+                            [&] { free_at_return = is_free(); }),
+                "yyy");
       EXPECT_TRUE(free_at_return) << "round " << round << " policy " << static_cast<int>(defer);
     }
   }
+}
+
+// `elsewhere` may return early because process 1 has a copy; that one is detached at the same time. Process 1 is that
+// of a pid namespace. The answer is the exit code of the rounds there: 0, 1 busy, 2 no call was deferred, 77 refused.
+TEST_P(DetachNamespaces, ACopyBesideThatOfProcessOneDetachedAtOnce) {
+  if (!make_device()) GTEST_SKIP() << "needs a loop device and mkfs.ext4";
+  const auto detach = [] {
+    const auto outcome = detach::detach_one(kernel::SystemCalls::real(), "a", MNT_DETACH,
+                                            {.defer = Defer::kElsewhere, .caller = Caller::kProgram});
+    return !outcome ? 'n' : outcome->deferred ? 'd' : 'p';
+  };
+  const auto process_one = [&] {
+    if (mount("proc", "/proc", "proc", 0, nullptr) != 0) return 77;
+    std::size_t deferred = 0;
+    for (int round = 0; round < 5 * detach_rounds(); ++round) {
+      if (!mount_device("a")) return 3;
+      bool free_at_return = false;
+      const std::string answers =
+          all_at_once({{[] { return true; }, detach}, {[] { return unshare(CLONE_NEWNS) == 0; }, detach}},
+                      [&] { free_at_return = is_free(); });
+      if (answers.size() != 2 || answers.contains('n')) return 4;
+      if (!free_at_return) return 1;
+      deferred += static_cast<std::size_t>(std::ranges::count(answers, 'd'));
+    }
+    return deferred > 0 || GetParam() == 0 ? 0 : 2;
+  };
+  const int code = in_child([&] {
+    if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) return 77;
+    const pid_t first = fork();
+    if (first == 0) _exit(process_one());
+    int status = 0;
+    return waitpid(first, &status, 0) == first && WIFEXITED(status) ? WEXITSTATUS(status) : 5;
+  });
+  if (code == 77) GTEST_SKIP() << "needs pid namespaces: refused";
+  EXPECT_EQ(code, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(GracePeriods, DetachNamespaces, testing::Values(0, 1),
