@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "cli/bench/benches.h"
+#include "cli/bench/call.h"
 #include "cli/bench/mass.h"
 #include "kernel/unique_fd.h"
 #include "measure/command.h"
@@ -181,6 +182,7 @@ Planned reuse_plan(const std::string& unmoor) {
 
 struct Options {
   std::uint64_t dirty_megabytes = 800;
+  std::uint64_t resident_megabytes = 4096;
   std::size_t mounts = 500;
 };
 
@@ -189,6 +191,9 @@ struct Options {
 std::function<std::vector<Planned>(const std::string& unmoor)> set_up_umount(CLI::App& command) {
   const auto options = std::make_shared<Options>();
   command.add_option("--dirty", options->dirty_megabytes, "megabytes not yet written, for dirty-ext4")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  command.add_option("--resident", options->resident_megabytes, "megabytes in memory, for call-resident")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
   command.add_option("--mounts", options->mounts, "how many mounts, for the scenarios with many")
@@ -204,6 +209,8 @@ std::function<std::vector<Planned>(const std::string& unmoor)> set_up_umount(CLI
         dirty_plan(unmoor, options->dirty_megabytes),
         reuse_plan(unmoor),
     };
+    for (Planned& plan : call_plans(options->resident_megabytes))
+      plans.push_back(std::move(plan));
     for (Planned& plan : mass_plans(unmoor, options->mounts))
       plans.push_back(std::move(plan));
     return plans;
