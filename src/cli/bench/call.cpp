@@ -3,8 +3,10 @@
 
 #include <cerrno>
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <memory>
+#include <string>
 #include <sys/mman.h>
 #include <sys/mount.h>
 
@@ -48,10 +50,23 @@ Result<void> detach_by_the_library() {
   return {};
 }
 
+// In bytes; 0 when /proc does not say.
+std::uint64_t memory_available() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string word; file >> word;) {
+    std::uint64_t kilobytes = 0;
+    if (word == "MemAvailable:" && file >> kilobytes) return kilobytes << 10;
+  }
+  return 0;
+}
+
 // Memory that is there, as that of a large daemon; gone with the scenario, and so are the helpers.
 class Resident {
  public:
   static Result<std::shared_ptr<Resident>> make(std::size_t bytes) {
+    // Somebody else would be killed for it.
+    if (bytes > memory_available() / 2)
+      return fail(ENOMEM, "take", fmt::format("{} MB, which is more than half of what is available", bytes >> 20));
     void* const memory = bytes == 0 ? nullptr
                                     : mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE | MAP_NORESERVE, -1, 0);
