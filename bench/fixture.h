@@ -52,6 +52,7 @@ class Beside {
       : thread_([this, step = std::move(step)] {
           while (!stop_.load(std::memory_order_relaxed)) {
             step();
+            steps_.fetch_add(1, std::memory_order_relaxed);
             running_.store(true, std::memory_order_release);
           }
         }) {
@@ -65,7 +66,11 @@ class Beside {
   Beside(const Beside&) = delete;
   Beside& operator=(const Beside&) = delete;
 
+  // How often `step` has been done: what the other side gave up for the figure, or not.
+  [[nodiscard]] std::uint64_t steps() const { return steps_.load(std::memory_order_relaxed); }
+
  private:
+  std::atomic<std::uint64_t> steps_{0};
   std::atomic<bool> stop_{false};
   std::atomic<bool> running_{false};
   std::thread thread_;

@@ -125,12 +125,17 @@ void lookup(benchmark::State& state) {
   }
   const std::vector<std::string> all = paths();
   std::size_t next = 0;
+  const std::uint64_t before = shared.writer ? shared.writer->steps() : 0;
   for (auto _ : state) {
     benchmark::DoNotOptimize(shared.table->find(all[next]));
     if (++next == all.size()) next = 0;
   }
   state.SetItemsProcessed(state.iterations());
   if (state.thread_index() == 0) {
+    if (shared.writer) {
+      const auto steps = static_cast<double>(shared.writer->steps() - before);
+      state.counters["mounts_and_umounts"] = benchmark::Counter(steps, benchmark::Counter::kIsRate);
+    }
     shared.writer.reset();
     shared.table.reset();
   }

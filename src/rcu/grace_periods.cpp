@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sync/pause.h"
+
 namespace unmoor::rcu {
 
 namespace {
@@ -16,14 +18,6 @@ constexpr int kLooksBeforeSleep = 200;
 
 // How long to sleep where setting `waited` is not followed by a barrier in the reader, so that it may be missed.
 constexpr timespec kLookAgain{.tv_sec = 0, .tv_nsec = 1'000'000};
-
-void pause_briefly() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield" ::: "memory");
-#endif
-}
 
 bool is_quiescent(const Reader& reader, std::uint64_t number) noexcept {
   const std::uint64_t entered = reader.state.load(std::memory_order_acquire);

@@ -4,13 +4,16 @@
 #include <cerrno>
 #include <cstring>
 
+#include "sync/pause.h"
 #include "tree/path_hash.h"
 #include "tree/put.h"
 
 namespace unmoor::tree {
 namespace {
 
-constexpr int kAttempts = 4;
+constexpr int kAttempts = 16;
+constexpr int kLooksForAnEnd =
+    1000;  // some ten microseconds: a writer that is preempted in the middle is not waited for
 
 [[nodiscard]] std::unexpected<Error> no(int code, const char* why) {
   return std::unexpected(Error{code, why});
@@ -148,6 +151,20 @@ Result<void> walk_from_root(const Ns& ns, std::string_view path, Final final, Wa
   return walk_once(*ns.core, start_at_root(ns), path, final, walk);
 }
 
+namespace {
+
+// The count once no change is under way, as it mostly is within a microsecond; still odd when it lasts.
+[[nodiscard]] std::uint64_t settled(const MountLock& lock) {
+  std::uint64_t sequence = lock.sequence.load(std::memory_order_acquire);
+  for (int looks = 0; (sequence & 1) != 0 && looks < kLooksForAnEnd; ++looks) {
+    pause_briefly();
+    sequence = lock.sequence.load(std::memory_order_acquire);
+  }
+  return sequence;
+}
+
+}  // namespace
+
 Result<void> rcu_walk(const Ns& ns, const Start* from, std::string_view path, Take take, Walk& walk) {
   Core& core = *ns.core;
   const auto once = [&] {
@@ -160,8 +177,8 @@ Result<void> rcu_walk(const Ns& ns, const Start* from, std::string_view path, Ta
     return walk_once(core, start, path, Final::kAsIs, walk);
   };
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const std::uint64_t sequence = core.mount_lock.sequence.load(std::memory_order_acquire);
-    if ((sequence & 1) != 0) continue;
+    const std::uint64_t sequence = settled(core.mount_lock);
+    if ((sequence & 1) != 0) break;
     Result<void> found = once();
     if (core.mount_lock.sequence.load(std::memory_order_relaxed) != sequence) continue;
     if (!found && take == Take::kReference) used(walk);
