@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Each condition of the policy refuses by its own name: what is asserted is the reason, not only that it waited.
+#include <functional>
+#include <utility>
+
 #include "kernel/detach/device_under_grace.h"
 #include "support/cgroup.h"
 #include "support/child.h"
@@ -113,6 +116,34 @@ TEST_P(DetachReasonsWhereItPays, ASlaveNamespaceWithADeviceOnTop) {
   });
   ASSERT_TRUE(slave.ready());
   EXPECT_EQ(reason("shared/m", Defer::kElsewhere), "propagates") << "auto minds this private namespace first";
+}
+
+// Mounts a device on the target when the helper is about to start: everything has been decided for the tmpfs below it.
+class CoversTheTarget : public kernel::SystemCalls {
+ public:
+  explicit CoversTheTarget(std::function<bool()> cover) : cover_(std::move(cover)) {}
+  [[nodiscard]] long clone_sharing_memory(int (*run)(void*), void* stack_top, int flags, void* argument,
+                                          int* pidfd) const noexcept override {
+    if (!std::exchange(covered_, true) && !cover_()) return -EIO;
+    return SystemCalls::clone_sharing_memory(run, stack_top, flags, argument, pidfd);
+  }
+
+ private:
+  std::function<bool()> cover_;
+  mutable bool covered_ = false;
+};
+
+TEST_P(DetachReasonsWhereItPays, AMountThatCameOnTopAfterTheDecision) {
+  if (!make_device()) GTEST_SKIP() << "needs a loop device and mkfs.ext4";
+  for (const Caller caller : {Caller::kProgram, Caller::kLibrary}) {
+    mount_tmpfs("m");
+    const dev_t below = device_at("m");
+    const CoversTheTarget covering([&] { return mount_device("m"); });
+    EXPECT_EQ(reason("m", Defer::kAlways, MNT_DETACH, caller, covering), "no-helper");
+    EXPECT_TRUE(is_free()) << "it was detached without a wait";
+    EXPECT_EQ(device_at("m"), below) << "the plain call takes what is on top, and nothing else";
+    ASSERT_EQ(umount2("m", MNT_DETACH), 0);
+  }
 }
 
 TEST_P(DetachReasonsWhereItPays, ACgroupThatIsNotTheParents) {
