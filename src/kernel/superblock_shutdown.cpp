@@ -18,6 +18,7 @@
 namespace unmoor::kernel {
 namespace {
 
+#ifdef SYS_ustat
 using Clock = std::chrono::steady_clock;
 
 // False at the deadline.
@@ -36,7 +37,6 @@ bool ended_by(const SystemCalls& calls, int pidfd, Clock::time_point deadline) {
   }
 }
 
-#ifdef SYS_ustat
 struct Question {
   alignas(16) std::array<char, 16384> stack;
   long device;
@@ -56,7 +56,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int put_question(
 
 }  // namespace
 
-bool wait_for_shutdown(const SystemCalls& calls, DeviceNumber device, Clock::time_point deadline) {
+bool wait_for_shutdown(const SystemCalls& calls, DeviceNumber device, std::chrono::steady_clock::time_point deadline) {
 #ifdef SYS_ustat
   const long memory =
       calls.call(SYS_mmap, 0, sizeof(Question), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
