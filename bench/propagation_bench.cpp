@@ -48,8 +48,9 @@ void propagate(benchmark::State& state) {
     if (kTimed == Timed::kUmount) record(start);
   }
   // One round that the machine disturbs moves a mean by half.
-  std::nth_element(samples.begin(), samples.begin() + samples.size() / 2, samples.end());
-  state.counters["ns_a_peer"] = samples[samples.size() / 2] * 1e9 / static_cast<double>(state.range(0));
+  const auto middle = samples.begin() + std::ssize(samples) / 2;
+  std::nth_element(samples.begin(), middle, samples.end());
+  state.counters["ns_a_peer"] = *middle * 1e9 / static_cast<double>(state.range(0));
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(propagate<Timed::kAttach>)->Name("propagate_attach")->Arg(10000)->Arg(20000)->UseManualTime()->Iterations(31);

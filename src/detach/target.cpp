@@ -14,7 +14,6 @@ namespace unmoor::detach {
 namespace {
 
 using kernel::mount_id;
-using kernel::MountId;
 using kernel::SystemCalls;
 using kernel::UniqueFd;
 

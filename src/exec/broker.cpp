@@ -19,7 +19,6 @@
 namespace unmoor::exec {
 namespace {
 
-using detach::DeferReason;
 using kernel::MountTable;
 using kernel::SystemCalls;
 using kernel::UniqueFd;

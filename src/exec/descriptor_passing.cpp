@@ -8,7 +8,6 @@
 namespace unmoor::exec {
 
 using kernel::SystemCalls;
-using kernel::UniqueFd;
 
 namespace {
 

@@ -29,7 +29,7 @@ constexpr std::size_t kStackSize = 256 << 10;
 // A descriptor table of our own with nothing in it but 0, 1, 2. The others are never copied, so nothing is closed and
 // no filesystem is asked to flush anything: a file on a dead server cannot hold us up.
 bool leave_descriptors(const SystemCalls& calls) {
-  if (calls.call(SYS_close_range, 3, static_cast<long>(~0U), CLOSE_RANGE_UNSHARE) == 0) return true;
+  if (calls.call(SYS_close_range, 3, long{~0U}, CLOSE_RANGE_UNSHARE) == 0) return true;
   if (calls.call(SYS_unshare, CLONE_FILES) != 0) return false;
   const long most = sysconf(_SC_OPEN_MAX);  // Linux before 5.9
   for (int fd = 3; fd < most; ++fd)

@@ -105,7 +105,7 @@ ProcessIdentity identity_of(const SystemCalls& calls, int directory) {
 }
 
 std::string user_name(const SystemCalls& calls, uid_t uid) {
-  const std::string number = std::to_string(uid);
+  std::string number = std::to_string(uid);
   Result<std::string> text = read_text(calls, AT_FDCWD, "/etc/passwd");
   std::string_view rest = text ? std::string_view(*text) : std::string_view();
   while (!rest.empty()) {

@@ -13,9 +13,8 @@ ForkHandlers::ForkHandlers() {
 }
 
 ForkHandlers& ForkHandlers::instance() noexcept {
-  // Never destroyed: a domain may be of static storage duration.
-  static ForkHandlers& handlers = *new ForkHandlers;
-  return handlers;
+  static NeverDestroyed<ForkHandlers> handlers;  // a domain may be of static storage duration
+  return *handlers;
 }
 
 void ForkHandlers::add(rcu_domain& domain) {

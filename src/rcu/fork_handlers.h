@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sync/mutex.h"
+#include "sync/never_destroyed.h"
 
 namespace unmoor::rcu {
 
@@ -19,6 +20,7 @@ class ForkHandlers {
   void remove(rcu_domain& domain) noexcept;
 
  private:
+  friend class NeverDestroyed<ForkHandlers>;
   ForkHandlers();
   // Lock order: mutex_, then of each domain its callbacks, its grace periods, its readers.
   static void prepare() noexcept;

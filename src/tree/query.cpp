@@ -59,8 +59,6 @@ void append_escaped(std::string& out, std::string_view text) {
   }
 }
 
-}  // namespace
-
 std::string option_text(const MountOptions& options) {
   const AttributeSet set = options.attributes;
   std::string text = set.has(Attribute::kReadOnly) ? "ro" : "rw";
@@ -73,6 +71,8 @@ std::string option_text(const MountOptions& options) {
   if (set.has(Attribute::kNoSymFollow)) text += ",nosymfollow";
   return text;
 }
+
+}  // namespace
 
 Result<std::vector<MountStatus>> MountNamespace::list_status() const {
   Core& core = *ns_->core;

@@ -34,11 +34,9 @@ int Superblock::get(Core& core, std::shared_ptr<Filesystem> filesystem, std::str
       out = fresh;
       return 0;
     }
-    if (live == gone()) {
-      error = ESTALE;
-    } else if (live->core != &core) {
+    if (live != gone() && live->core != &core) {
       error = EBUSY;
-    } else if (live->active == 0) {
+    } else if (live == gone() || live->active == 0) {
       error = ESTALE;
     } else {
       ++live->active;

@@ -2,7 +2,8 @@
 // Which kernel this is, where an older one answers differently and nothing else tells so.
 #pragma once
 
-#include <cstdio>
+#include <charconv>
+#include <string_view>
 #include <sys/utsname.h>
 #include <utility>
 
@@ -11,8 +12,12 @@ namespace unmoor::test {
 // Whether this kernel is `major`.`minor` or newer.
 inline bool kernel_at_least(int major, int minor) {
   utsname name{};
+  if (uname(&name) != 0) return false;
+  const std::string_view release = name.release;
   std::pair<int, int> here{0, 0};
-  if (uname(&name) != 0 || std::sscanf(name.release, "%d.%d", &here.first, &here.second) != 2) return false;
+  const auto [dot, error] = std::from_chars(release.begin(), release.end(), here.first);
+  if (error != std::errc{} || dot == release.end()) return false;
+  std::from_chars(dot + 1, release.end(), here.second);
   return here >= std::pair(major, minor);
 }
 

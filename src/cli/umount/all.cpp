@@ -13,7 +13,6 @@
 namespace unmoor::cli::umount {
 namespace {
 
-using detach::Fate;
 using kernel::MountEntry;
 
 // What umount(8) -a leaves alone unless -t says otherwise.

@@ -32,7 +32,7 @@ const kernel::MountEntry* line_of(const kernel::SystemCalls& calls, const kernel
 }
 
 Names names_of(const kernel::SystemCalls& calls, const Options& options, const char* target) {
-  const Names given{.mount_point = target, .source = {}};
+  Names given{.mount_point = target, .source = {}};
   const Result<kernel::MountTable> table = kernel::MountTable::read(calls);
   const kernel::MountEntry* const line = table ? line_of(calls, *table, target) : nullptr;
   // With -c it is looked up by nothing but its name.

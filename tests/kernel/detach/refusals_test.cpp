@@ -20,7 +20,6 @@ namespace unmoor::test {
 namespace {
 
 using detach::Caller;
-using detach::DeferReason;
 
 // From here on `number` answers EPERM, in this process and in everything it starts.
 bool refuse_call(unsigned number) {
