@@ -33,7 +33,7 @@ Result<void> for_each_name(const SystemCalls& calls, int directory,
                            const std::function<void(std::string_view)>& visit) {
   // One buffer per thread: a scan reads thousands of directories. A visitor that reads a directory of its own would
   // overwrite it, so the buffer is taken for the time of the call.
-  thread_local std::unique_ptr<char[]> spare;
+  thread_local std::unique_ptr<char[]> spare;  // NOLINT(misc-use-internal-linkage): it is a local
   std::unique_ptr<char[]> buffer = std::move(spare);
   if (!buffer) buffer = std::make_unique_for_overwrite<char[]>(kBufferSize);
   Result<void> outcome{};
