@@ -2,9 +2,6 @@
 #include "cli/bench/call.h"
 
 #include <cerrno>
-#include <chrono>
-#include <fstream>
-#include <functional>
 #include <memory>
 #include <string>
 #include <sys/mman.h>
@@ -12,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/bench/own_calls.h"
 #include "detach/detach.h"
+#include "kernel/memory_fields.h"
 
 namespace unmoor::cli::bench {
 namespace {
@@ -22,26 +21,6 @@ using measure::Role;
 using measure::Scenario;
 using measure::Side;
 
-constexpr const char* kPoint = "mnt";
-
-Result<void> mount_tmpfs() {
-  if (mount("tmpfs", kPoint, "tmpfs", 0, nullptr) != 0) return fail(errno, "mount tmpfs", kPoint);
-  return {};
-}
-
-Result<double> seconds_of(const std::function<Result<void>()>& call) {
-  const auto start = std::chrono::steady_clock::now();
-  const Result<void> done = call();
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  if (!done) return std::unexpected(done.error());
-  return took.count();
-}
-
-Result<void> detach_directly() {
-  if (umount2(kPoint, MNT_DETACH) != 0) return fail(errno, "umount2", kPoint);
-  return {};
-}
-
 // Whatever it decides: a call that was made directly after all, because no helper was ready in time, counts as well.
 Result<void> detach_by_the_library() {
   const Result<detach::Outcome> outcome =
@@ -50,22 +29,13 @@ Result<void> detach_by_the_library() {
   return {};
 }
 
-// In bytes; 0 when /proc does not say.
-std::uint64_t memory_available() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string word; file >> word;) {
-    std::uint64_t kilobytes = 0;
-    if (word == "MemAvailable:" && file >> kilobytes) return kilobytes << 10;
-  }
-  return 0;
-}
-
 // Memory that is there, as that of a large daemon; gone with the scenario, and so are the helpers.
 class Resident {
  public:
   static Result<std::shared_ptr<Resident>> make(std::size_t bytes) {
     // Somebody else would be killed for it.
-    if (bytes > memory_available() / 2)
+    const auto available = kernel::sum_of_fields(kernel::SystemCalls::real(), "/proc/meminfo", {"MemAvailable"});
+    if (bytes > available.value_or(0) / 2)
       return fail(ENOMEM, "take", fmt::format("{} MB, which is more than half of what is available", bytes >> 20));
     void* const memory = bytes == 0 ? nullptr
                                     : mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -92,20 +62,13 @@ Planned call_plan(const char* name, std::string description, std::uint64_t megab
     const Result<std::shared_ptr<Resident>> resident = Resident::make(megabytes << 20);
     if (!resident) return std::unexpected(resident.error());
     Scenario scenario{plan.name, plan.description, 200, {}};
-    const auto side = [&](Role role, const char* shown, Result<void> (*call)()) {
-      Side one;
-      one.role = role;
-      one.command = shown;
-      one.prepare = mount_tmpfs;
-      one.run = [call, resident = *resident] { return seconds_of(call); };
-      one.clean_up = []() -> Result<void> {
-        umount2(kPoint, MNT_DETACH | UMOUNT_NOFOLLOW);  // is there only if the call failed
-        return {};
-      };
-      scenario.sides.push_back(std::move(one));
-    };
-    side(Role::kReference, "umount2(MNT_DETACH)", detach_directly);
-    side(Role::kContender, "unmoor_detach(), always", detach_by_the_library);
+    scenario.sides = {in_process("umount2(MNT_DETACH)", [] { return unmount(kPoint, MNT_DETACH); }),
+                      in_process("unmoor_detach(), always", detach_by_the_library)};
+    scenario.sides.front().role = Role::kReference;
+    for (Side& side : scenario.sides) {
+      side.prepare = [resident = *resident] { return mount_tmpfs(kPoint); };  // it is there as long as the scenario
+      side.clean_up = [] { return leave_nothing_mounted(kPoint); };
+    }
     return scenario;
   };
   return plan;

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <functional>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
 #include <fmt/format.h>
 
+#include "cli/bench/own_calls.h"
 #include "measure/command.h"
 
 namespace unmoor::cli::bench {
@@ -27,49 +27,40 @@ std::string place(std::size_t number) {
   return fmt::format("mnt/{}", number);
 }
 
-Result<void> mount_tmpfs(const std::string& at) {
+Result<void> mount_in_new(const std::string& at) {
   if (mkdir(at.c_str(), 0755) != 0 && errno != EEXIST) return fail(errno, "mkdir", at);
-  if (mount("tmpfs", at.c_str(), "tmpfs", 0, nullptr) != 0) return fail(errno, "mount tmpfs", at);
-  return {};
+  return mount_tmpfs(at);
 }
 
 // mnt, a tmpfs, and `count` more in it.
 Result<void> mount_side_by_side(std::size_t count) {
-  Result<void> done = mount_tmpfs("mnt");
+  Result<void> done = mount_tmpfs(kPoint);
   for (std::size_t i = 0; done && i < count; ++i)
-    done = mount_tmpfs(place(i));
+    done = mount_in_new(place(i));
   return done;
 }
 
 Result<void> mount_stack(std::size_t count) {
   Result<void> done;
   for (std::size_t i = 0; done && i < count; ++i)
-    done = mount_tmpfs("mnt");
+    done = mount_tmpfs(kPoint);
   return done;
 }
 
 // As side by side, with a second mount of mnt's peer group: each mount and umount below one is done below the other.
 Result<void> mount_peers(std::size_t count) {
-  Result<void> done = mount_tmpfs("mnt");
+  Result<void> done = mount_tmpfs(kPoint);
   if (done && mount("none", "mnt", nullptr, MS_SHARED, nullptr) != 0) return fail(errno, "make shared", "mnt");
   if (mkdir("peer", 0755) != 0 && errno != EEXIST) return fail(errno, "mkdir", "peer");
   if (done && mount("mnt", "peer", nullptr, MS_BIND, nullptr) != 0) return fail(errno, "bind", "peer");
   for (std::size_t i = 0; done && i < count; ++i)
-    done = mount_tmpfs(place(i));
+    done = mount_in_new(place(i));
   return done;
 }
 
-Result<void> leave_nothing_mounted() {
-  for (const char* const point : {"mnt", "peer"}) {
-    while (umount2(point, MNT_DETACH | UMOUNT_NOFOLLOW) == 0) {
-    }
-  }
-  return {};
-}
-
-Result<void> unmount(const std::string& point, int flags) {
-  if (umount2(point.c_str(), flags) != 0) return fail(errno, "umount2", point);
-  return {};
+Result<void> clean_up() {
+  (void)leave_nothing_mounted(kPoint);
+  return leave_nothing_mounted("peer");
 }
 
 Result<void> loop_over(std::size_t count) {
@@ -81,25 +72,14 @@ Result<void> loop_over(std::size_t count) {
 
 Result<void> loop_over_tree(std::size_t count) {
   Result<void> done = loop_over(count);
-  return done ? unmount("mnt", 0) : done;
+  return done ? unmount(kPoint, 0) : done;
 }
 
 Result<void> loop_over_stack(std::size_t count) {
   Result<void> done;
   for (std::size_t i = 0; done && i < count; ++i)
-    done = unmount("mnt", 0);
+    done = unmount(kPoint, 0);
   return done;
-}
-
-Side in_process(const char* shown, const Step& work) {
-  Side side;
-  side.command = shown;
-  side.run = [work]() -> Result<double> {
-    const auto start = std::chrono::steady_clock::now();
-    if (const Result<void> done = work(); !done) return std::unexpected(done.error());
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
-  return side;
 }
 
 // Commands are shown by `shown`, which leaves out hundreds of targets.
@@ -122,7 +102,7 @@ Planned plan_of(const std::string& unmoor, const char* name, const std::string& 
     scenario.sides = {reference, contender, bare};
     for (Side& side : scenario.sides) {
       side.prepare = mounts;
-      side.clean_up = leave_nothing_mounted;
+      side.clean_up = clean_up;
     }
     return scenario;
   };

@@ -14,6 +14,7 @@
 #include "cli/bench/benches.h"
 #include "cli/bench/call.h"
 #include "cli/bench/mass.h"
+#include "cli/bench/own_calls.h"
 #include "kernel/unique_fd.h"
 #include "measure/command.h"
 #include "measure/loop_device.h"
@@ -28,20 +29,6 @@ using measure::MountNamespace;
 using measure::Role;
 using measure::Scenario;
 using measure::Side;
-
-constexpr const char* kPoint = "mnt";
-
-Result<void> mount_tmpfs() {
-  if (mount("tmpfs", kPoint, "tmpfs", 0, nullptr) != 0) return fail(errno, "mount tmpfs", kPoint);
-  return {};
-}
-
-// Nothing may be left for the next run, also when a command failed.
-Result<void> leave_nothing_mounted() {
-  while (umount2(kPoint, MNT_DETACH | UMOUNT_NOFOLLOW) == 0) {
-  }
-  return {};
-}
 
 // A side that runs a program: `shown` is what a person would type, `program` the path that is run for its first word.
 Side command_side(Role role, const std::string& program, const Arguments& arguments, const std::string& shown) {
@@ -78,8 +65,8 @@ Planned tmpfs_plan(const std::string& unmoor, const char* name, const char* desc
     Scenario scenario = three_sides(plan, unmoor, theirs, ours);
     for (Side& side : scenario.sides) {
       if (side.role == Role::kFloor) continue;
-      side.prepare = mount_tmpfs;
-      side.clean_up = leave_nothing_mounted;
+      side.prepare = [] { return mount_tmpfs(kPoint); };
+      side.clean_up = [] { return leave_nothing_mounted(kPoint); };
     }
     return scenario;
   };
@@ -95,14 +82,14 @@ Planned held_plan(const std::string& unmoor) {
     for (Side& side : scenario.sides) {
       if (side.role == Role::kFloor) continue;
       side.prepare = [holder]() -> Result<void> {
-        if (Result<void> mounted = mount_tmpfs(); !mounted) return mounted;
+        if (Result<void> mounted = mount_tmpfs(kPoint); !mounted) return mounted;
         holder->reset(open("mnt/held", O_CREAT | O_RDWR | O_CLOEXEC, 0600));
         if (!*holder) return fail(errno, "open", "mnt/held");
         return {};
       };
       side.clean_up = [holder] {
         holder->reset();
-        return leave_nothing_mounted();
+        return leave_nothing_mounted(kPoint);
       };
     }
     return scenario;
@@ -144,7 +131,7 @@ Planned dirty_plan(const std::string& unmoor, std::uint64_t megabytes) {
         return write_dirty("mnt/dirty", megabytes);
       };
       side.clean_up = [loop] {
-        (void)leave_nothing_mounted();
+        (void)leave_nothing_mounted(kPoint);
         return loop->wait_until_free(std::chrono::minutes(5));
       };
     }
@@ -173,7 +160,7 @@ Planned reuse_plan(const std::string& unmoor) {
         if (mount(loop->path().c_str(), kPoint, "ext4", 0, nullptr) != 0) return fail(errno, "mount ext4", kPoint);
         return write_dirty("mnt/touched", 1);
       };
-      side.clean_up = leave_nothing_mounted;
+      side.clean_up = [] { return leave_nothing_mounted(kPoint); };
     }
     return scenario;
   };
