@@ -12,8 +12,8 @@ namespace unmoor::tree {
 namespace {
 
 constexpr int kAttempts = 16;
-constexpr int kLooksForAnEnd =
-    1000;  // some ten microseconds: a writer that is preempted in the middle is not waited for
+// Some ten microseconds: a writer that is preempted in the middle is not waited for.
+constexpr int kLooksForAnEnd = 1000;
 
 [[nodiscard]] std::unexpected<Error> no(int code, const char* why) {
   return std::unexpected(Error{code, why});
@@ -145,14 +145,6 @@ void used(const Walk& walk) {
   return {.mount = root, .path = place->path(), .hash = place->hash, .root = root, .root_place = place};
 }
 
-}  // namespace
-
-Result<void> walk_from_root(const Ns& ns, std::string_view path, Final final, Walk& walk) {
-  return walk_once(*ns.core, start_at_root(ns), path, final, walk);
-}
-
-namespace {
-
 // The count once no change is under way, as it mostly is within a microsecond; still odd when it lasts.
 [[nodiscard]] std::uint64_t settled(const MountLock& lock) {
   std::uint64_t sequence = lock.sequence.load(std::memory_order_acquire);
@@ -164,6 +156,10 @@ namespace {
 }
 
 }  // namespace
+
+Result<void> walk_from_root(const Ns& ns, std::string_view path, Final final, Walk& walk) {
+  return walk_once(*ns.core, start_at_root(ns), path, final, walk);
+}
 
 Result<void> rcu_walk(const Ns& ns, const Start* from, std::string_view path, Take take, Walk& walk) {
   Core& core = *ns.core;
