@@ -60,9 +60,10 @@ void run_job(const Options& options, unsigned job, int out) {
   for (std::uint64_t seed = options.first_seed + job; done < share; seed += options.jobs) {
     Report report{};
     Script script = generate(seed);
-    std::erase_if(script, [&](const cli::tree::Operation& operation) {
-      return std::ranges::find(options.left_out, word_of(operation)) != options.left_out.end();
-    });
+    if (!options.left_out.empty())
+      std::erase_if(script, [&](const cli::tree::Operation& operation) {
+        return std::ranges::find(options.left_out, word_of(operation)) != options.left_out.end();
+      });
     const Result<Comparison> comparison = compare(kernel, tree, script, options.every);
     if (!comparison) {
       std::fprintf(stderr, "unmoor-fuzz: seed %llu: %s %s: %s\n", static_cast<unsigned long long>(seed),
