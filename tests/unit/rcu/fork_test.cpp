@@ -10,14 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "rcu/rcu.h"
-
-#if defined(__SANITIZE_THREAD__)
-#define UNMOOR_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNMOOR_TSAN 1
-#endif
-#endif
+#include "support/sanitizer.h"
 
 namespace unmoor::rcu {
 namespace {
