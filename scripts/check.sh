@@ -9,8 +9,12 @@ tree=build/release
 # Where mounting is forbidden the guests are the only place for the kernel tests: they get the time for all of them.
 budget=130
 scripts/can_mount.sh >/dev/null || budget=480
-[ -z "${UNMOOR_LONG:-}" ] || budget=0
-cmake -B "$tree" -DUNMOOR_VM_BUDGET=$budget >/dev/null
+timeout=120
+if [ -n "${UNMOOR_LONG:-}" ]; then
+  budget=0
+  timeout=1800
+fi
+cmake -B "$tree" -DUNMOOR_VM_BUDGET=$budget -DUNMOOR_TEST_TIMEOUT=$timeout >/dev/null
 rm -rf "$tree/vm-results" "$tree/ctest.xml"
 status=0
 ctest --test-dir "$tree" --parallel "${JOBS:-$(nproc)}" --output-on-failure --output-junit ctest.xml \

@@ -124,10 +124,10 @@ TEST(ExecSameness, ASetuidProgramIgnoresTheShim) {
   UNMOOR_NEEDS_MOUNTS();
   ASSERT_EQ(shell("cp /usr/bin/env ./setuid-env && chmod 4755 ./setuid-env").status, 0);
   const Ran direct = run(under_exec({"./setuid-env"}, {"--quiet"}));
-  EXPECT_THAT(direct.out, Not(HasSubstr("UNMOOR")));
+  EXPECT_THAT(direct.out, Not(HasSubstr("UNMOOR_EXEC")));
   const Ran child = run(under_exec({"sh", "-c", "./setuid-env"}));
   EXPECT_EQ(child.status, 0);
-  EXPECT_THAT(child.out, Not(HasSubstr("UNMOOR")));
+  EXPECT_THAT(child.out, Not(HasSubstr("UNMOOR_EXEC")));
   EXPECT_THAT(child.out, Not(HasSubstr("LD_PRELOAD")));
 }
 
