@@ -42,29 +42,26 @@ DeferReason try_helper(const SystemCalls& calls, const Target& target, int umoun
 
 struct Deferring {
   DeferReason reason;  // kDeferred or kFinishedFirst: done. Anything else: left to the plain call, and why
-  std::vector<kernel::DeviceNumber> to_settle;
+  Decision decision{};
 };
 
 Deferring try_to_defer(const SystemCalls& calls, const char* path, int umount_flags, const Options& options) {
-  if ((umount_flags & MNT_DETACH) == 0) return {DeferReason::kNotLazy, {}};
-  if (options.defer == Defer::kNever) return {DeferReason::kNever, {}};
+  if ((umount_flags & MNT_DETACH) == 0) return {DeferReason::kNotLazy};
+  if (options.defer == Defer::kNever) return {DeferReason::kNever};
   constexpr int known_flags = MNT_DETACH | MNT_FORCE | UMOUNT_NOFOLLOW;
-  if ((umount_flags & ~known_flags) != 0) return {DeferReason::kNotAMountPoint, {}};  // the kernel will say EINVAL
+  if ((umount_flags & ~known_flags) != 0) return {DeferReason::kNotAMountPoint};  // the kernel will say EINVAL
   // Nothing is looked at where the plain call is the faster one anyway.
-  if (options.defer != Defer::kAlways && !grace_periods_are_slow(calls)) return {DeferReason::kPlainIsFaster, {}};
+  if (options.defer != Defer::kAlways && !grace_periods_are_slow(calls)) return {DeferReason::kPlainIsFaster};
   const auto target = name_target(calls, path, umount_flags);
-  if (!target) return {target.error().code == EOPNOTSUPP ? DeferReason::kNotSeen : DeferReason::kNotAMountPoint, {}};
+  if (!target) return {target.error().code == EOPNOTSUPP ? DeferReason::kNotSeen : DeferReason::kNotAMountPoint};
   Decision decision;
   if (options.defer != Defer::kAlways) decision = decide(calls, *target, options);
-  if (!decision.may_defer()) return {decision.reason, std::move(decision.to_settle)};
+  if (!decision.may_defer()) return {decision.reason, std::move(decision)};
   if (options.defer == Defer::kAlways && options.caller == Caller::kLibrary && asks_a_server(calls, *target)) {
-    return {DeferReason::kServer, {}};
+    return {DeferReason::kServer};
   }
   const DeferReason reason = try_helper(calls, *target, umount_flags, options, decision);
-  if (reason == DeferReason::kFinishedFirst && !still_holds(calls, decision)) {
-    return {reason, std::move(decision.must_stay)};
-  }
-  return {reason, {}};
+  return {reason, std::move(decision)};
 }
 
 }  // namespace
@@ -77,7 +74,10 @@ Result<Outcome> detach_one(const SystemCalls& calls, const char* target, int umo
     const long result = calls.umount2(target, umount_flags);
     if (result < 0) return fail_from(result, "umount2");
   }
-  settle(calls, deferring.to_settle);
+  settle(calls, deferring.decision.to_settle);
+  // What was expected to stay mounted elsewhere, and has been detached there meanwhile, may go late by that detach.
+  if (deferring.reason != DeferReason::kDeferred && !still_holds(calls, deferring.decision))
+    settle(calls, deferring.decision.must_stay);
   return outcome(deferring.reason, begun);
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Filesystems that are held through another mount namespace: free at return, whoever detached the last copy.
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "kernel/detach/device_under_grace.h"
+#include "kernel/statmount.h"
 #include "support/child.h"
 
 namespace unmoor::test {
@@ -117,7 +119,8 @@ TEST_P(DetachNamespaces, ThreeCopiesInTwoNamespacesDetachedAtOnce) {
 }
 
 // `elsewhere` may return early because process 1 has a copy; that one is detached at the same time. Process 1 is that
-// of a pid namespace. The answer is the exit code of the rounds there: 0, 1 busy, 2 no call was deferred, 77 refused.
+// of a pid namespace. The answer is the exit code of the rounds there: 0, 1 busy, 2 no call was deferred (or one that
+// must not be), 77 refused.
 TEST_P(DetachNamespaces, ACopyBesideThatOfProcessOneDetachedAtOnce) {
   if (!make_device()) GTEST_SKIP() << "needs a loop device and mkfs.ext4";
   const auto detach = [] {
@@ -127,6 +130,9 @@ TEST_P(DetachNamespaces, ACopyBesideThatOfProcessOneDetachedAtOnce) {
   };
   const auto process_one = [&] {
     if (mount("proc", "/proc", "proc", 0, nullptr) != 0) return 77;
+    // Without listmount(2) nothing is deferred in a private namespace: docs/detach.md.
+    std::array<kernel::UniqueMountId, 1> first{};
+    const bool may_defer = kernel::list_mounts(kernel::SystemCalls::real(), kernel::kListRoot, 0, first).has_value();
     std::size_t deferred = 0;
     for (int round = 0; round < 5 * detach_rounds(); ++round) {
       if (!mount_device("a")) return 3;
@@ -138,7 +144,7 @@ TEST_P(DetachNamespaces, ACopyBesideThatOfProcessOneDetachedAtOnce) {
       if (!free_at_return) return 1;
       deferred += static_cast<std::size_t>(std::ranges::count(answers, 'd'));
     }
-    return deferred > 0 || GetParam() == 0 ? 0 : 2;
+    return GetParam() == 0 || (deferred > 0) == may_defer ? 0 : 2;
   };
   const int code = in_child([&] {
     if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) return 77;
