@@ -59,7 +59,8 @@ class Judge {
   Decision judge() {
     removed_ = mounts_below(table_, top_);
     if (options_.defer == Defer::kAuto && !types_pass()) return std::move(decision_);
-    is_removed_.insert(removed_.begin(), removed_.end());
+    for (const MountEntry* mount : removed_)
+      removed_ids_.insert(mount->id);
     for (const MountEntry* mount : removed_) {
       if (!passes_removed(*mount)) refuse(DeferReason::kFilesystemCounts);
     }
@@ -72,7 +73,13 @@ class Judge {
  private:
   void refuse(DeferReason reason) { decision_.reason = reason; }
 
-  bool is_removed(const MountEntry& mount) const { return is_removed_.contains(&mount); }
+  // By its id, which is the same in process 1's table if that shows the same namespace.
+  bool is_removed(const MountEntry& mount) const { return removed_ids_.contains(mount.id); }
+
+  bool stays_in(const MountTable& table, DeviceNumber device) const {
+    return std::ranges::any_of(table.entries(),
+                               [&](const MountEntry& other) { return other.device == device && !is_removed(other); });
+  }
 
   bool shares_namespace_with_pid1() {
     if (!shares_) shares_ = kernel::shares_mount_namespace_with_pid1(calls_, table_);
@@ -97,9 +104,7 @@ class Judge {
   bool passes_removed(const MountEntry& mount) {
     if (passes(mount)) return true;
     if (options_.defer != Defer::kElsewhere) return false;
-    const bool here = std::ranges::any_of(
-        table_.entries(), [&](const MountEntry& other) { return other.device == mount.device && !is_removed(other); });
-    if (here || in_pid1(mount.device)) {
+    if (stays_in(table_, mount.device) || stays_in_pid1(mount.device)) {
       decision_.must_stay.push_back(mount.device);
       return true;
     }
@@ -112,7 +117,7 @@ class Judge {
     if (!kernel::sees_whole_mount_namespace(calls_, table_)) return false;
     for (const MountEntry& mount : table_.entries()) {
       if (passes(mount)) continue;
-      if (options_.defer != Defer::kElsewhere || !in_pid1(mount.device)) return false;
+      if (options_.defer != Defer::kElsewhere || !stays_in_pid1(mount.device)) return false;
       decision_.must_stay_in_pid1.push_back(mount.device);
     }
     return true;
@@ -172,10 +177,9 @@ class Judge {
     return pid1_.get();
   }
 
-  bool in_pid1(DeviceNumber device) {
+  bool stays_in_pid1(DeviceNumber device) {
     const MountTable* table = pid1();
-    return table != nullptr &&
-           std::ranges::find(table->entries(), device, &MountEntry::device) != table->entries().end();
+    return table != nullptr && stays_in(*table, device);
   }
 
   bool is_pid1_root(const MountEntry& mount) {
@@ -195,7 +199,7 @@ class Judge {
   const MountTable& table_;
   const MountEntry& top_;
   std::vector<const MountEntry*> removed_;
-  std::unordered_set<const MountEntry*> is_removed_;
+  std::unordered_set<int> removed_ids_;
   std::optional<bool> shares_;
   bool asked_pid1_ = false;
   bool asked_pid1_root_ = false;

@@ -118,6 +118,32 @@ TEST_P(DetachNamespaces, ThreeCopiesInTwoNamespacesDetachedAtOnce) {
   }
 }
 
+// What `work` returned as process 1 of a pid namespace, with its /proc and a mount namespace; 77: refused.
+int as_process_one(const std::function<int()>& work) {
+  return in_child([&] {
+    if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) return 77;
+    const pid_t first = fork();
+    if (first == 0) _exit(mount("proc", "/proc", "proc", 0, nullptr) != 0 ? 77 : work());
+    int status = 0;
+    return waitpid(first, &status, 0) == first && WIFEXITED(status) ? WEXITSTATUS(status) : 5;
+  });
+}
+
+// Process 1's table lists the mount that goes, too, when its namespace is the caller's.
+TEST_P(DetachNamespaces, TheMountThatGoesIsNotTheOneThatStaysWithProcessOne) {
+  if (!make_device()) GTEST_SKIP() << "needs a loop device and mkfs.ext4";
+  const auto detach = [] {
+    const auto outcome = detach::detach_one(kernel::SystemCalls::real(), "a", MNT_DETACH,
+                                            {.defer = Defer::kElsewhere, .caller = Caller::kProgram});
+    return outcome ? static_cast<int>(outcome->reason) : 100;
+  };
+  const int reason = as_process_one([&] { return mount_device("a") ? in_child(detach) : 101; });
+  if (reason == 77) GTEST_SKIP() << "needs pid namespaces: refused";
+  EXPECT_EQ(reason, static_cast<int>(GetParam() == 1 ? detach::DeferReason::kFilesystemCounts
+                                                     : detach::DeferReason::kPlainIsFaster));
+  EXPECT_TRUE(is_free());
+}
+
 // `elsewhere` may return early because process 1 has a copy; that one is detached at the same time. Process 1 is that
 // of a pid namespace. The answer is the exit code of the rounds there: 0, 1 busy, 2 no call was deferred (or one that
 // must not be), 77 refused.
@@ -129,7 +155,6 @@ TEST_P(DetachNamespaces, ACopyBesideThatOfProcessOneDetachedAtOnce) {
     return !outcome ? 'n' : outcome->deferred ? 'd' : 'p';
   };
   const auto process_one = [&] {
-    if (mount("proc", "/proc", "proc", 0, nullptr) != 0) return 77;
     // Without listmount(2) nothing is deferred in a private namespace: docs/detach.md.
     std::array<kernel::UniqueMountId, 1> first{};
     const bool may_defer = kernel::list_mounts(kernel::SystemCalls::real(), kernel::kListRoot, 0, first).has_value();
@@ -137,8 +162,13 @@ TEST_P(DetachNamespaces, ACopyBesideThatOfProcessOneDetachedAtOnce) {
     for (int round = 0; round < 5 * detach_rounds(); ++round) {
       if (!mount_device("a")) return 3;
       bool free_at_return = false;
+      // Process 1's copy goes before, during and after the other's detach, on slow machines and fast ones.
+      const auto detach_later = [&] {
+        usleep(1000U * ((1U << (round % 7)) - 1));
+        return detach();
+      };
       const std::string answers =
-          all_at_once({{[] { return true; }, detach}, {[] { return unshare(CLONE_NEWNS) == 0; }, detach}},
+          all_at_once({{[] { return true; }, detach_later}, {[] { return unshare(CLONE_NEWNS) == 0; }, detach}},
                       [&] { free_at_return = is_free(); });
       if (answers.size() != 2 || answers.contains('n')) return 4;
       if (!free_at_return) return 1;
@@ -146,13 +176,7 @@ TEST_P(DetachNamespaces, ACopyBesideThatOfProcessOneDetachedAtOnce) {
     }
     return GetParam() == 0 || (deferred > 0) == may_defer ? 0 : 2;
   };
-  const int code = in_child([&] {
-    if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) return 77;
-    const pid_t first = fork();
-    if (first == 0) _exit(process_one());
-    int status = 0;
-    return waitpid(first, &status, 0) == first && WIFEXITED(status) ? WEXITSTATUS(status) : 5;
-  });
+  const int code = as_process_one(process_one);
   if (code == 77) GTEST_SKIP() << "needs pid namespaces: refused";
   EXPECT_EQ(code, 0);
 }
