@@ -6,6 +6,7 @@
 #include "kernel/memory_fields.h"
 
 namespace unmoor::kernel {
+
 std::optional<std::uint64_t> dirty_bytes(const SystemCalls& calls, const char* meminfo) {
   return sum_of_fields(calls, meminfo, {"Dirty", "Writeback"});
 }

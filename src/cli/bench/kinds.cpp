@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/bench/own_calls.h"
 #include "cli/bench/planted_holder.h"
 #include "kernel/unique_fd.h"
 #include "measure/command.h"
@@ -118,7 +119,9 @@ class Subject {
     const bool formatted = subject.loop_ && measure::run_command({"mkfs.ext4", "-q", subject.loop_->path()});
     if (formatted && mount(subject.loop_->path().c_str(), "mnt", "ext4", 0, nullptr) != 0)
       return fail(errno, "mount ext4", "mnt");
-    if (!formatted && mount("tmpfs", "mnt", "tmpfs", 0, nullptr) != 0) return fail(errno, "mount tmpfs", "mnt");
+    if (!formatted) {
+      if (const Result<void> mounted = mount_tmpfs(kPoint); !mounted) return std::unexpected(mounted.error());
+    }
     subject.mounted_ = true;
     const kernel::UniqueFd file(open("mnt/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!file || write(file.get(), "text", 4) != 4) return fail(errno, "write", "mnt/file");

@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/bench/own_calls.h"
 #include "measure/command.h"
 #include "measure/interrupt.h"
 
@@ -82,8 +83,7 @@ Result<void> WaitForDevice::prepare() {
   if (const Result<void> written = write_dirty(dirty_bytes_); !written) return written;
   holder_.reset(open("mnt/held", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!holder_) return fail(errno, "open", "mnt/held");
-  if (umount2("mnt", MNT_DETACH) != 0) return fail(errno, "umount2", "mnt");
-  return {};
+  return unmount(kPoint, MNT_DETACH);
 }
 
 Result<pid_t> WaitForDevice::start_waiting() {
@@ -125,7 +125,7 @@ Result<double> WaitForDevice::run() {
 
 Result<void> WaitForDevice::clean_up() {
   holder_.reset();
-  umount2("mnt", MNT_DETACH);
+  (void)leave_nothing_mounted(kPoint);
   return loop_.wait_until_free(std::chrono::minutes(1));
 }
 

@@ -15,6 +15,7 @@
 #include "cli/bench/crowd.h"
 #include "cli/bench/kinds.h"
 #include "cli/bench/latency.h"
+#include "cli/bench/own_calls.h"
 #include "kernel/unique_fd.h"
 #include "measure/command.h"
 
@@ -41,7 +42,7 @@ class HeldMount {
     Result<Crowd> crowd = Crowd::make(options.processes, options.descriptors, "crowd");
     if (!crowd) return std::unexpected(crowd.error());
     auto held = std::make_shared<HeldMount>(std::move(*crowd));
-    if (mount("tmpfs", "mnt", "tmpfs", 0, nullptr) != 0) return fail(errno, "mount tmpfs", "mnt");
+    if (const Result<void> mounted = mount_tmpfs(kPoint); !mounted) return std::unexpected(mounted.error());
     held->holder_.reset(open("mnt/held", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!held->holder_) return fail(errno, "open", "mnt/held");
     return held;
