@@ -45,6 +45,7 @@ struct Work {
   int mount = 0;
   pid_t client = 0;
   bool may_keep = false;
+  std::uint64_t outside = 0;  // Outside::version() that the worker judged by
   std::vector<kernel::DeviceNumber> must_stay;
   bool ended = false;
 };
@@ -114,16 +115,17 @@ class Broker {
     event += watched_.size();
     const pollfd* const works = event;
     event += 2 * works_.size();
+    if (changed) outside_.read_again();  // first: the others go by it
     keeper_.handle(event);
     handle_works(works);
     handle_processes(processes);
-    if (changed) look_outside();
     handle_connections(connections);
     if (knocked) accept();
+    if (outside_.version() != looked_at_) look_outside();  // whoever it was that had it read again
   }
 
   void look_outside() {
-    outside_.refresh();
+    looked_at_ = outside_.version();
     keeper_.look_again();
     if (!outside_.may_be_held(setting_.defer)) {
       report_.write({.what = "ends", .why = "a filesystem was mounted here that must not be held"});
@@ -223,6 +225,7 @@ class Broker {
     Work work;
     work.channel = std::move(here);
     work.connection = connection.fd.get();
+    work.outside = outside_.version();
     works_.push_back(std::move(work));
     return true;
   }
@@ -330,6 +333,8 @@ class Broker {
     kept.ticket.reset(static_cast<int>(calls_.call(SYS_fcntl, work.reply.get(), F_DUPFD_CLOEXEC, 0)));
     kept.pid = work.client;
     kept.process.reset(static_cast<int>(calls_.call(SYS_pidfd_open, work.client, 0)));
+    outside_.refresh();
+    if (work.outside != outside_.version() && !keeper_.may_stay(kept)) return false;
     return keeper_.keep(std::move(kept));
   }
 
@@ -337,6 +342,7 @@ class Broker {
   const BrokerSetting& setting_;
   const Identity& self_;
   Outside outside_;
+  std::uint64_t looked_at_ = outside_.version();
   UniqueFd listener_;
   const Report& report_;
   Keeper keeper_;

@@ -34,6 +34,7 @@ class Keeper {
   Keeper(const kernel::SystemCalls& calls, const Outside& outside, detach::Defer defer, const Report& report)
       : calls_(calls), outside_(outside), defer_(defer), report_(report) {}
 
+  [[nodiscard]] bool may_stay(const Kept& kept) const;
   // Whether it is kept; if not, all of it is let go.
   bool keep(Kept kept);
   // Of all kept namespaces: let go of those that must not be kept any longer, because of what is mounted outside.
@@ -48,7 +49,6 @@ class Keeper {
   static constexpr std::size_t kEventsEach = 3;
 
  private:
-  [[nodiscard]] bool may_stay(const Kept& kept) const;
   void let_go(Kept& kept, const char* why) const;
 
   const kernel::SystemCalls& calls_;

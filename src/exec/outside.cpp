@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "exec/outside.h"
 
+#include <algorithm>
 #include <ctime>
 #include <string>
 
@@ -24,26 +25,29 @@ Outside Outside::open(const SystemCalls& calls, const Identity& self) {
     UniqueFd theirs(static_cast<int>(calls.openat(self.proc.get(), "1/mountinfo", O_RDONLY)));
     if (theirs) outside.events_.push_back(std::move(theirs));
   }
-  outside.refresh();
+  outside.read_again();
   return outside;
 }
 
+bool Outside::has_changed(const UniqueFd& event) const {
+  pollfd waiting{event.get(), POLLPRI, 0};
+  const timespec at_once{};
+  return calls_->call(SYS_ppoll, SystemCalls::pointer(&waiting), 1, SystemCalls::pointer(&at_once), 0, 0) > 0 &&
+         (waiting.revents & POLLPRI) != 0;
+}
+
 void Outside::refresh() {
-  const bool first = tables_.empty();
-  for (std::size_t i = 0; i < events_.size(); ++i) {
-    pollfd event{events_[i].get(), POLLPRI, 0};
-    const timespec at_once{};
-    const bool changed =
-        calls_->call(SYS_ppoll, SystemCalls::pointer(&event), 1, SystemCalls::pointer(&at_once), 0, 0) > 0 &&
-        (event.revents & POLLPRI) != 0;
-    if (!first && !changed) continue;
-    auto table = MountTable::read_again(*calls_, events_[i].get());
+  // All of them are asked: each remembers on its own what it has reported.
+  if (std::ranges::count_if(events_, [this](const UniqueFd& event) { return has_changed(event); }) > 0) read_again();
+}
+
+void Outside::read_again() {
+  ++version_;
+  tables_.clear();
+  for (const UniqueFd& event : events_) {
+    auto table = MountTable::read_again(*calls_, event.get());
     // Of a table that cannot be read, nothing is known to be mounted.
-    MountTable now = table ? std::move(*table) : *MountTable::parse("");
-    if (i < tables_.size())
-      tables_[i] = std::move(now);
-    else
-      tables_.push_back(std::move(now));
+    tables_.push_back(table ? std::move(*table) : *MountTable::parse(""));
   }
   init_root_.reset();
   const bool init_is_read = is_init_ || tables_.size() == 2;

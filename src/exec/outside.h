@@ -3,6 +3,7 @@
 // kernel has said that a table changed.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -17,10 +18,14 @@ class Outside {
  public:
   [[nodiscard]] static Outside open(const kernel::SystemCalls& calls, const Identity& self);
 
-  // Reads what has changed since the last time.
+  // Reads what has changed since the last time. poll(2) reports a change once: after it has, for one of events(), only
+  // read_again() will do.
   void refresh();
+  void read_again();
 
   [[nodiscard]] std::span<const kernel::MountTable> tables() const { return tables_; }
+  // Another one each time that a table has been read again.
+  [[nodiscard]] std::uint64_t version() const { return version_; }
   [[nodiscard]] std::optional<kernel::DeviceNumber> init_root() const { return init_root_; }
   // POLLPRI on them when a table has changed; at most two.
   [[nodiscard]] std::span<const kernel::UniqueFd> events() const { return events_; }
@@ -31,12 +36,14 @@ class Outside {
 
  private:
   explicit Outside(const kernel::SystemCalls& calls) : calls_(&calls) {}
+  [[nodiscard]] bool has_changed(const kernel::UniqueFd& event) const;
 
   const kernel::SystemCalls* calls_;
   bool is_init_ = false;                  // the own namespace is pid 1's
   bool is_foreign_ = false;               // the caller may not unmount in its own namespace
   std::vector<kernel::UniqueFd> events_;  // mountinfo files, the own one first
   std::vector<kernel::MountTable> tables_;
+  std::uint64_t version_ = 0;
   std::optional<kernel::DeviceNumber> init_root_;
 };
 

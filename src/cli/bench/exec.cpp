@@ -55,8 +55,9 @@ Result<void> make_bundle() {
   return measure::run_command({"/bin/sh", "-c", "cp \"$(command -v busybox)\" bundle/rootfs/bin/"});
 }
 
-// A container's network namespace is torn down by the kernel after the runtime has returned, for some ten grace periods,
-// and holds locks meanwhile that the next container waits for (rtnl, 7 to 70 ms). That is its predecessor's time.
+// A container's network namespace is torn down by the kernel after the runtime has returned, for some ten grace
+// periods, and holds locks meanwhile that the next container waits for (rtnl, 7 to 70 ms). That is its predecessor's
+// time.
 Result<void> let_the_kernel_finish() {
   constexpr int kGracePeriods = 16;
   for (int i = 0; i < kGracePeriods; ++i)

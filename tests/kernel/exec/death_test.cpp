@@ -129,6 +129,28 @@ TEST_F(ExecDeath, AKilledProgramTakesItsBrokerAlong) {
   EXPECT_EQ(mounts_but_copies_of_crun(), mounts);
 }
 
+// A process 1 that reaps only what it started itself finds one stranger for each run, as documented, and no more.
+TEST_F(ExecDeath, NoWorkerOutlivesItsBroker) {
+  if (!installed("python3")) GTEST_SKIP() << "needs python3";
+  const Ran ran = run({"unshare", "--pid", "--fork", "--mount-proc", "python3", "-c",
+                       "import os,subprocess,time\n"
+                       "assert os.getpid() == 1\n"
+                       "for i in range(20):\n"
+                       "  subprocess.run(['" UNMOOR_PROGRAM "', 'exec', '--force', '--', 'true'], check=True)\n"
+                       "def states():\n"
+                       "  found = []\n"
+                       "  for pid in filter(str.isdigit, os.listdir('/proc')):\n"
+                       "    try:\n"
+                       "      with open(f'/proc/{pid}/stat') as stat: words = stat.read().split()\n"
+                       "    except OSError: continue\n"
+                       "    if words[1] == '(unmoor-broker)': found.append(words[2])\n"
+                       "  return found\n"
+                       "while set(states()) - {'Z'}: time.sleep(0.01)\n"
+                       "print(len(states()))\n"});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(ran.out, "20\n");
+}
+
 // With every descriptor number taken there is none for the request: the plain call is made.
 TEST_F(ExecDeath, AProgramWithoutDescriptorsMakesThePlainCall) {
   if (!installed("python3")) GTEST_SKIP() << "needs python3";

@@ -3,6 +3,7 @@
 // them.
 #include <cstdio>
 #include <fcntl.h>
+#include <fstream>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -111,6 +112,17 @@ TEST_F(ExecVolume, WithAnotherMountInAPrivateNamespaceGetsNoBroker) {
               HasSubstr("private mount namespace"));
 }
 
+// So the broker ends when the volume is mounted there only later.
+TEST_F(ExecVolume, ThatIsMountedWhereTheBrokerLivesEndsIt) {
+  const auto guard = slow_grace_periods();
+  ASSERT_EQ(shell("mkdir -p elsewhere").status, 0);
+  EXPECT_THAT(report_of({"sh", "-c",
+                         "sleep 0.05; mount -t ext4 " + loop_ +
+                             " elsewhere; sleep 0.05; umount -l elsewhere && exec " UNMOOR_PROBE " exclusive " + loop_},
+                        "", {"ends"}),
+              HasSubstr("a filesystem was mounted here that must not be held"));
+}
+
 // The other mount is in the namespace of process 1: here, of a pid namespace made for the test.
 TEST_F(ExecVolume, WithAnotherMountOutsideGoesByThePolicy) {
   const auto guard = slow_grace_periods();
@@ -139,6 +151,54 @@ TEST_F(ExecVolume, WithAnotherMountOutsideGoesByThePolicy) {
   EXPECT_THAT(unseen.out, Not(HasSubstr("busy")));
   EXPECT_THAT(read_file("report"), Not(HasSubstr("kept")));
   EXPECT_THAT(read_file("report"), HasSubstr("plain"));
+}
+
+// The volume is mounted in the namespace of process 1 and in that of a program under exec. `first` is what process 1
+// does meanwhile; the program, with a tmpfs each on `m` and `n`, does `second` and ends. Then the volume has to be
+// free.
+Ran with_a_volume_inside_and_outside(const std::string& loop, const std::string& first, const std::string& second) {
+  std::ofstream("second.py") << "import ctypes, os, time\n"
+                                "def wait_for(name):\n"
+                                "  while not os.path.exists(name): time.sleep(0.01)\n"
+                                "detach = lambda name: libc.umount2(name, 2) and os._exit(1)\n"
+                                "tell = lambda name: open(name, 'w').close()\n"
+                                "libc = ctypes.CDLL(None)\n"
+                                "for name in b'm', b'n': libc.mount(name, name, b'tmpfs', 0, None)\n"
+                             << second;
+  std::ofstream("first.sh") << "mount -t ext4 " << loop << " elsewhere\n"
+                            << UNMOOR_PROGRAM << " exec --force --report=report -- "
+                            << "unshare --mount --propagation private python3 second.py &\n"
+                            << first << "\nwait $! && exec " UNMOOR_PROBE " exclusive " << loop << "\n";
+  return shell(
+      "rm -f gone ready detached report; mkdir -p elsewhere m n && "
+      "unshare --mount --propagation private --pid --fork --mount-proc sh first.sh");
+}
+
+// Nothing has been heard of the broker since the volume was mounted outside.
+TEST_F(ExecVolume, ThatWentOutsideBeforeTheRequestKeepsNoNamespace) {
+  if (!installed("python3")) GTEST_SKIP() << "needs python3";
+  const auto guard = slow_grace_periods();
+  for (int i = 0; i < times(30); ++i) {
+    const Ran ran =
+        with_a_volume_inside_and_outside(loop_, "until [ -e ready ]; do sleep 0.01; done; umount elsewhere; touch gone",
+                                         "tell('ready'); wait_for('gone'); detach(b'm')");
+    ASSERT_EQ(ran.status, 0) << "round " << i << ": " << ran.out << read_file("report");
+    const std::string report = wait_for_report({"plain"});
+    ASSERT_THAT(report, HasSubstr("private mount namespace holds a filesystem"));
+    ASSERT_THAT(report, Not(HasSubstr("kept")));
+  }
+}
+
+TEST_F(ExecVolume, ThatGoesOutsideLaterEndsTheKeeping) {
+  if (!installed("python3")) GTEST_SKIP() << "needs python3";
+  const auto guard = slow_grace_periods();
+  for (int i = 0; i < times(30); ++i) {
+    const Ran ran = with_a_volume_inside_and_outside(
+        loop_, "until [ -e detached ]; do sleep 0.01; done; umount elsewhere; touch gone",
+        "detach(b'm'); detach(b'n'); time.sleep(0.05); tell('detached'); wait_for('gone')");
+    ASSERT_EQ(ran.status, 0) << "round " << i << ": " << ran.out << read_file("report");
+    ASSERT_THAT(wait_for_report({"any more"}), HasSubstr("may not be released late any more"));
+  }
 }
 
 }  // namespace
