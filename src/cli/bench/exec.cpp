@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <linux/magic.h>
 #include <linux/membarrier.h>
 #include <memory>
@@ -56,8 +57,7 @@ Result<void> make_bundle() {
 }
 
 // A container's network namespace is torn down by the kernel after the runtime has returned, for some ten grace
-// periods, and holds locks meanwhile that the next container waits for (rtnl, 7 to 70 ms). That is its predecessor's
-// time.
+// periods, and holds locks meanwhile that the next container waits for (rtnl, 7 to 70 ms): its predecessor's time.
 Result<void> let_the_kernel_finish() {
   constexpr int kGracePeriods = 16;
   for (int i = 0; i < kGracePeriods; ++i)
@@ -65,26 +65,36 @@ Result<void> let_the_kernel_finish() {
   return {};
 }
 
-Side side(Role role, const std::string& shown, const Arguments& command) {
+using Step = std::function<Result<void>()>;
+
+// What a runtime needs before the first run, and before each of its runs.
+struct Needs {
+  Step set_up;
+  Step before_each;
+};
+
+Side side(Role role, const std::string& shown, const Arguments& command, const Step& before) {
   Side side;
   side.command = shown;
   side.role = role;
+  side.prepare = before;
   side.run = [command] { return measure::time_command(command); };
-  if (role != Role::kFloor) side.clean_up = let_the_kernel_finish;
   return side;
 }
 
 Planned plan(const std::string& unmoor, const char* name, const char* description, const Arguments& command,
-             Result<void> (*set_up)()) {
+             const Needs& needs) {
   Planned planned{name, description, MountNamespace::kPrivate, {}};
-  planned.make = [planned, unmoor, command, set_up]() -> Result<Scenario> {
-    if (Result<void> ready = set_up(); !ready) return std::unexpected(ready.error());
+  planned.make = [planned, unmoor, command, needs]() -> Result<Scenario> {
+    if (needs.set_up)
+      if (Result<void> ready = needs.set_up(); !ready) return std::unexpected(ready.error());
     Arguments under{unmoor, "exec", "--"};
     under.insert(under.end(), command.begin(), command.end());
     Scenario scenario{planned.name, planned.description, 20, {}};
     const std::string shown = fmt::format("{}", fmt::join(command, " "));
-    scenario.sides = {side(Role::kReference, shown, command), side(Role::kContender, "unmoor exec -- " + shown, under),
-                      side(Role::kFloor, "/bin/true", {"/bin/true"})};
+    scenario.sides = {side(Role::kReference, shown, command, needs.before_each),
+                      side(Role::kContender, "unmoor exec -- " + shown, under, needs.before_each),
+                      side(Role::kFloor, "/bin/true", {"/bin/true"}, needs.before_each)};
     return scenario;
   };
   return planned;
@@ -95,10 +105,6 @@ Result<void> set_up_crun() {
   return make_bundle();
 }
 
-Result<void> set_up_bwrap() {
-  return {};
-}
-
 }  // namespace
 
 std::function<std::vector<Planned>(const std::string& unmoor)> set_up_exec(CLI::App&) {
@@ -107,10 +113,10 @@ std::function<std::vector<Planned>(const std::string& unmoor)> set_up_exec(CLI::
     const std::string container = fmt::format("unmoor-bench-{}", getpid());
     return std::vector<Planned>{
         plan(unmoor, "crun", "a container that does nothing",
-             {"crun", "--cgroup-manager=disabled", "run", "-b", "bundle", container}, set_up_crun),
+             {"crun", "--cgroup-manager=disabled", "run", "-b", "bundle", container},
+             {set_up_crun, let_the_kernel_finish}),
         plan(unmoor, "bwrap", "a sandbox that does nothing",
-             {"bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid", "true"},
-             set_up_bwrap)};
+             {"bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid", "true"}, {})};
   };
 }
 
