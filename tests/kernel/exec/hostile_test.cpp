@@ -127,6 +127,25 @@ TEST_F(ExecHostile, AnHonestRequestIsServed) {
   EXPECT_TRUE(still_serves());
 }
 
+// The answer is the mount's absence, not the worker's word that it is about to begin.
+TEST_F(ExecHostile, AWorkerThatTakesLongToBeginIsWaitedFor) {
+  class LateUnmount : public SystemCalls {
+   public:
+    [[nodiscard]] long call(long number, long a, long b, long c, long d, long e, long f) const noexcept override {
+      if (number == SYS_umount2) usleep(100'000);
+      return SystemCalls::call(number, a, b, c, d, e, f);
+    }
+  };
+  const LateUnmount late;
+  auto started = start_broker(late, Token{}, {.defer = detach::Defer::kAlways});
+  ASSERT_TRUE(started) << started.error().doing;
+  Client client(*started);
+  const UniqueFd target = open_path("target");
+  ASSERT_TRUE(client.greet());
+  EXPECT_EQ(client.ask(target.get(), space_.get(), root_.get()), Outcome::kDetached);
+  EXPECT_FALSE(is_mounted("target"));
+}
+
 TEST_F(ExecHostile, WithoutTheSecretNothingIsHeardOrSaid) {
   Token guess = token_;
   guess.client_secret[3] ^= 1;
