@@ -41,6 +41,7 @@ int Libmount::prepare(const Options& options) {
   if (options.detach_loop) api_->mnt_context_enable_loopdel(context, 1);
   if (options.read_only) api_->mnt_context_enable_rdonly_umount(context, 1);
   if (options.verbose) api_->mnt_context_enable_verbose(context, 1);
+  if (options.past_fstab) api_->mnt_context_force_unrestricted(context);
   if (options.name_space == nullptr) return kExitSuccess;
   const std::string path = name_space_path(options.name_space);
   if (api_->mnt_context_set_target_ns(context, path.c_str()) == 0) return kExitSuccess;
@@ -49,7 +50,7 @@ int Libmount::prepare(const Options& options) {
 }
 
 LibmountResult Libmount::unmount(const kernel::SystemCalls& calls, const Options& options, const char* spec,
-                                 const char* given, const char* source) {
+                                 const char* source) {
   libmnt_context* const context = api_->context;
   LibmountResult result;
   if (api_->mnt_reset_context(context) != 0 || api_->mnt_context_set_target(context, spec) != 0 ||
@@ -97,14 +98,14 @@ LibmountResult Libmount::unmount(const kernel::SystemCalls& calls, const Options
         api_->mnt_context_tab_applied(context) != 0 && api_->mnt_context_syscall_called(context) == 0) {
       api_->mnt_reset_context(context);
       api_->mnt_context_force_unrestricted(context);
-      api_->mnt_context_set_target(context, given);
+      api_->mnt_context_set_target(context, spec);
       code = api_->mnt_context_umount(context);
     }
   }
   std::array<char, 8192> words{};
   result.exit_code = api_->mnt_context_get_excode(context, code, words.data(), words.size());
   result.complaint = words.data();
-  result.not_mounted = result.complaint == failure_sentence(EINVAL);
+  result.not_mounted = api_->mnt_context_syscall_called(context) != 0 && result.complaint == failure_sentence(EINVAL);
   result.helper_ran = api_->mnt_context_helper_executed(context) != 0;
   const char* const target = api_->mnt_context_get_target(context);
   const char* const known_source = api_->mnt_context_get_source(context);

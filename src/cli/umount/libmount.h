@@ -36,11 +36,11 @@ class Libmount {
   // Sets what is the same for each target of the command line. Says on stderr what is wrong with a namespace and
   // returns its exit code, else 0.
   [[nodiscard]] int prepare(const Options& options);
-  // Unmounts what `spec` names: a path, a device, LABEL=..., an entry of fstab. `given`: as the user
-  // wrote it, where the rules of fstab are waived. `source`: what is mounted there, where that is known; for an
-  // absolute path libmount does not look, and remounts read-only (-r) only what it knows the source of.
+  // Unmounts what `spec` names: a path, a device, LABEL=..., an entry of fstab. `source`: what is mounted there, where
+  // that is known; for an absolute path libmount does not look, and remounts read-only (-r) only what it knows the
+  // source of.
   [[nodiscard]] LibmountResult unmount(const kernel::SystemCalls& calls, const Options& options, const char* spec,
-                                       const char* given, const char* source = nullptr);
+                                       const char* source = nullptr);
 
   // The device that LABEL=... and its like stand for; empty: none.
   [[nodiscard]] std::string device_of(const char* tag) const;

@@ -50,8 +50,7 @@ std::vector<MountFate> Session::run_list(const kernel::MountTable& table, const 
       const std::string path(list[begin]->mount_point);
       const std::string source(list[begin]->source);
       const bool tell = options_.read_only && options_.action == Action::kAll;  // as umount(8): not with -R
-      by_libmount[begin] =
-          libmount_->unmount(calls_, options_, path.c_str(), path.c_str(), tell ? source.c_str() : nullptr);
+      by_libmount[begin] = libmount_->unmount(calls_, options_, path.c_str(), tell ? source.c_str() : nullptr);
       fates[begin].fate = by_libmount[begin].exit_code == 0 ? Fate::kUnmounted : Fate::kFailed;
     } else {
       const NameSpaceVisit visit(calls_, options_.name_space);

@@ -100,7 +100,7 @@ int Session::unmount_by_libmount(const char* target) {
     name = real;
     std::free(real);
   }
-  const LibmountResult result = library->unmount(calls_, options_, name.c_str(), target);
+  const LibmountResult result = library->unmount(calls_, options_, name.c_str());
   report_.by_libmount(target, result);
   return result.exit_code;
 }

@@ -154,6 +154,7 @@ std::expected<Options, int> parse_options(Voice voice, int argc, char** argv) {
     const int chosen = getopt_long(argc, argv, kShortOptions, list.data(), nullptr);
     if (chosen == -1) break;
     if (exclusions.refuse(chosen)) return std::unexpected(kExitUsage);
+    options.past_fstab |= chosen == kFake || std::strchr("aAfnNORrt", chosen) != nullptr;
     switch (chosen) {
       case 'a':
         all = true;

@@ -43,6 +43,8 @@ struct Options {
   const char* types = nullptr;
   const char* test_options = nullptr;
   const char* name_space = nullptr;
+  // One of those with which an ordinary user goes past fstab, as with umount(8): what the kernel says then counts.
+  bool past_fstab = false;
 
   // Ours.
   detach::Defer defer = detach::Defer::kAuto;
