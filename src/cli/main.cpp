@@ -10,6 +10,7 @@
 #include <climits>
 
 #include "cli/exec/run.h"
+#include "cli/gained_ids.h"
 #include "cli/umount/run.h"
 #include "cli/verbs.h"
 
@@ -110,6 +111,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace unmoor::cli;
+  give_up_gained_ids();
   command_line = argv;
   if (argc > 0) {
     if (called_as(argv[0], "umount")) return run_as_umount(argc, argv, hand_umount_over);

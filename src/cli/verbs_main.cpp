@@ -6,6 +6,7 @@
 
 #include "cli/bench/run.h"
 #include "cli/doctor/run.h"
+#include "cli/gained_ids.h"
 #include "cli/tree/run.h"
 #include "cli/verbs.h"
 #include "cli/who/run.h"
@@ -22,6 +23,7 @@ constexpr std::array<RunVerb, kHeavyVerbs.size()> kFunctions = {
 
 int main(int argc, char** argv) {
   using namespace unmoor::cli;
+  give_up_gained_ids();
   if (argc > 0) unmoor_program = argv[0];
   for (std::size_t i = 0; argc > 1 && i < kHeavyVerbs.size(); ++i) {
     if (std::strcmp(argv[1], kHeavyVerbs[i].name) == 0) return kFunctions[i](argc - 1, argv + 1);

@@ -49,6 +49,7 @@ std::string enter_private_namespace() {
   if (mkdtemp(scratch.data()) == nullptr) return refused("mkdtemp");
   const bool mounted = mount("scratch", scratch.c_str(), "tmpfs", 0, "mode=755") == 0;
   std::string answer = mounted ? std::string() : refused("mount tmpfs");
+  if (!mounted) rmdir(scratch.c_str());
   if (mounted && chdir(scratch.c_str()) != 0) return refused("chdir");
   return answer;
 }

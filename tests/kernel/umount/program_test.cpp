@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "kernel/umount/umount_tree.h"
+#include "support/child.h"
 #include "support/long_count.h"
 #include "support/sanitizer.h"
 
@@ -68,6 +69,36 @@ TEST_F(UmountProgram, WithoutItsCompanionItDoesWhatSystemCallsCan) {
   EXPECT_EQ(elsewhere.code, 2);
   EXPECT_NE(elsewhere.err.find("unmoor-umount"), std::string::npos) << elsewhere.err;
   EXPECT_EQ(left(), 2U);
+}
+
+// Installed like umount(8), with its setuid bit, it must not unmount for anybody what fstab does not let him.
+TEST_F(UmountProgram, SetuidItIsStillTheCallers) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root: a setuid program of root's";
+  const std::string place = here_ + "/setuid";
+  ASSERT_EQ(chmod(here_.c_str(), 0755), 0);
+  ASSERT_EQ(mkdir(place.c_str(), 0755), 0);
+  ASSERT_EQ(mount("setuid", place.c_str(), "tmpfs", 0, "mode=755"), 0);  // where the test runs may be nosuid
+  const auto install = [&](const char* from, const std::string& name) {
+    std::ofstream(place + name, std::ios::binary) << file_text(from);
+    return chmod((place + name).c_str(), 04755) == 0;
+  };
+  ASSERT_TRUE(install(UNMOOR_PROGRAM, "/unmoor") && install(UNMOOR_PROGRAM, "/umount"));
+  ASSERT_TRUE(install(UNMOOR_UMOUNT, "/unmoor-umount"));
+  mount_at("a");
+  const std::string a = top_ + "/a";
+  const std::size_t before = left();
+  const std::vector<std::vector<std::string>> commands = {
+      {place + "/umount", a},       {place + "/umount", "-f", a},           {place + "/umount", "-l", a},
+      {place + "/umount", "-R", a}, {place + "/unmoor", "umount", "-l", a}, {place + "/unmoor-umount", "umount", a}};
+  for (const std::vector<std::string>& command : commands) {
+    Child user([&](const auto&) {
+      if (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0) return 77;
+      return run_program(command).code;
+    });
+    EXPECT_EQ(WEXITSTATUS(user.wait()), 32) << command[0] << " " << command[1];
+    EXPECT_EQ(left(), before) << command[0] << " " << command[1];
+  }
+  umount2(place.c_str(), MNT_DETACH);
 }
 
 TEST_F(UmountProgram, InterruptedInTheMiddleItStillSaysWhatWentAndWhatStays) {
