@@ -65,11 +65,17 @@ const std::string& mount_refusal() {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();
+  // By the mount that others see: a test may have made its own read-only.
+  const int outside = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
   unmoor::test::refusal = unmoor::test::enter_private_namespace();
   const std::string scratch = unmoor::test::here();
   const int result = RUN_ALL_TESTS();
-  // The tmpfs dies with the namespace; the directory it covered is ours to remove.
-  if (unmoor::test::refusal.empty() && chdir("/") == 0 && umount2(scratch.c_str(), MNT_DETACH) == 0)
-    rmdir(scratch.c_str());
+  // The tmpfs dies with the namespace; the directory it covered is ours to remove. A test may have unmounted it, or
+  // mounted something over it.
+  if (unmoor::test::refusal.empty() && chdir("/") == 0) {
+    while (umount2(scratch.c_str(), MNT_DETACH) == 0) {
+    }
+    unlinkat(outside, scratch.c_str() + scratch.rfind('/') + 1, AT_REMOVEDIR);
+  }
   return result;
 }
