@@ -16,7 +16,10 @@ Schedule::Schedule(Waits waits, const std::atomic<bool>* stop) : stop_(stop), wa
 std::optional<std::uint32_t> Schedule::take() {
   const MutexLock lock(mutex_);
   for (;;) {
-    if (stopped()) return std::nullopt;
+    if (stopped()) {
+      if (over()) over_.notify_all();
+      return std::nullopt;
+    }
     if (next_ < ready_.size()) {
       ++running_;
       return ready_[next_++];
@@ -37,13 +40,13 @@ void Schedule::done(std::uint32_t number) {
     more_.notify_one();
   }
   if (running_ == 0 || stopped()) more_.notify_all();
-  fewer_.notify_all();
+  if (over()) over_.notify_all();
 }
 
 bool Schedule::wait_until_over(std::chrono::steady_clock::time_point deadline) {
   const MutexLock lock(mutex_);
   while (!over()) {
-    if (!fewer_.wait_until(mutex_, deadline)) return over();
+    if (!over_.wait_until(mutex_, deadline)) return over();
   }
   return true;
 }

@@ -36,8 +36,8 @@ class Schedule {
 
   const std::atomic<bool>* stop_;
   Mutex mutex_;
-  CondVar more_;   // something became ready, or nothing ever will
-  CondVar fewer_;  // something is done
+  CondVar more_;  // something became ready, or nothing ever will
+  CondVar over_;  // nothing is running, and nothing more will be
   Waits waits_ UNMOOR_GUARDED_BY(mutex_);
   std::vector<std::uint32_t> ready_ UNMOOR_GUARDED_BY(mutex_);  // handed out from next_ on
   std::size_t next_ UNMOOR_GUARDED_BY(mutex_) = 0;
