@@ -3,14 +3,11 @@
 // same process right after the return, with normal grace periods and with expedited ones.
 #include <cstdlib>
 #include <fstream>
-#include <linux/loop.h>
-#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 #include <vector>
 
-#include "kernel/detach/scratch.h"
+#include "kernel/detach/device_under_grace.h"
 #include "kernel/superblock_alive.h"
-#include "measure/rcu_guard.h"
 
 namespace unmoor::test {
 namespace {
@@ -18,71 +15,12 @@ namespace {
 using detach::Caller;
 using detach::Defer;
 
-int rounds() {
-  return std::getenv("UNMOOR_LONG") != nullptr ? 100 : 10;
-}
-
-class NobodyCanTell : public DetachTest, public testing::WithParamInterface<int> {
+class NobodyCanTell : public UnderGracePeriods {
  protected:
-  void SetUp() override {
-    DetachTest::SetUp();
-    if (IsSkipped()) return;
-    measure::RcuGuard::Options options;
-    options.knobs.normal = GetParam();
-    options.wait_for_lock = std::chrono::seconds(60);
-    auto guard = measure::RcuGuard::set(options);
-    if (!guard) GTEST_SKIP() << "needs root: to choose the kind of grace periods";
-    guard_.emplace(std::move(*guard));
-  }
-  void TearDown() override {
-    guard_.reset();
-    if (attached_) {
-      const int loop = open(device_.c_str(), O_RDWR | O_CLOEXEC);
-      EXPECT_EQ(ioctl(loop, LOOP_CLR_FD), 0);
-      close(loop);
-    }
-    DetachTest::TearDown();
-  }
-
-  // A loop device over a file that holds an ext4. False: not on this machine.
-  bool make_device() {
-    const int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
-    const int number = control < 0 ? -1 : ioctl(control, LOOP_CTL_GET_FREE);
-    close(control);
-    if (number < 0) return false;
-    device_ = "/dev/loop" + std::to_string(number);
-    const int backing = open("backing", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    const bool sized = ftruncate(backing, 16 << 20) == 0;
-    const int loop = open(device_.c_str(), O_RDWR | O_CLOEXEC);
-    attached_ = sized && loop >= 0 && ioctl(loop, LOOP_SET_FD, backing) == 0;
-    // Nothing of ours stays open: the device's cache is dropped with its last user, as for anybody.
-    close(loop);
-    close(backing);
-    return attached_ && make_filesystem();
-  }
   static bool make_filesystem() { return system("mkfs.ext4 -Fq -O ^has_journal backing > mkfs.log 2>&1") == 0; }
-  bool is_free() const {
-    const int fd = open(device_.c_str(), O_RDWR | O_EXCL | O_CLOEXEC);
-    close(fd);
-    return fd >= 0;
-  }
-  bool mount_device(const char* path) const {
-    mkdir(path, 0755);
-    return mount(device_.c_str(), path, "ext4", 0, nullptr) == 0;
-  }
   static void write_something(const std::string& directory) {
     std::ofstream(directory + "/file") << std::string(100000, 'x');
   }
-  static bool let_go(const char* path, Defer defer = Defer::kAuto, Caller caller = Caller::kProgram) {
-    return detach::detach_one(kernel::SystemCalls::real(), path, MNT_DETACH, {.defer = defer, .caller = caller})
-        .has_value();
-  }
-
-  std::string device_;
-
- private:
-  bool attached_ = false;
-  std::optional<measure::RcuGuard> guard_;
 };
 
 #define UNMOOR_NEEDS_DEVICE() \
@@ -90,7 +28,7 @@ class NobodyCanTell : public DetachTest, public testing::WithParamInterface<int>
 
 TEST_P(NobodyCanTell, TheDeviceIsFreeAtReturn) {
   UNMOOR_NEEDS_DEVICE();
-  for (int round = 0; round < rounds(); ++round) {
+  for (int round = 0; round < detach_rounds(); ++round) {
     ASSERT_TRUE(mount_device("m"));
     write_something("m");
     ASSERT_TRUE(let_go("m", Defer::kAuto, round % 2 == 0 ? Caller::kProgram : Caller::kLibrary));
@@ -100,7 +38,7 @@ TEST_P(NobodyCanTell, TheDeviceIsFreeAtReturn) {
 
 TEST_P(NobodyCanTell, AFilesystemMadeOnTheBackingFileIsWhole) {
   UNMOOR_NEEDS_DEVICE();
-  for (int round = 0; round < rounds(); ++round) {
+  for (int round = 0; round < detach_rounds(); ++round) {
     ASSERT_TRUE(mount_device("m")) << "round " << round;
     write_something("m");
     ASSERT_TRUE(let_go("m"));
@@ -114,7 +52,7 @@ TEST_P(NobodyCanTell, AFilesystemMadeOnTheBackingFileIsWhole) {
 TEST_P(NobodyCanTell, CopiesDetachedAtOnceByDifferentProcesses) {
   UNMOOR_NEEDS_DEVICE();
   for (const Defer defer : {Defer::kAuto, Defer::kElsewhere}) {
-    for (int round = 0; round < rounds(); ++round) {
+    for (int round = 0; round < detach_rounds(); ++round) {
       ASSERT_TRUE(mount_device("a"));
       for (const char* copy : {"b", "c"}) {
         mkdir(copy, 0755);
@@ -138,7 +76,7 @@ TEST_P(NobodyCanTell, CopiesDetachedAtOnceByDifferentProcesses) {
 
 TEST_P(NobodyCanTell, APlainUmountOfTheOtherCopy) {
   UNMOOR_NEEDS_DEVICE();
-  for (int round = 0; round < rounds(); ++round) {
+  for (int round = 0; round < detach_rounds(); ++round) {
     ASSERT_TRUE(mount_device("a"));
     mkdir("b", 0755);
     ASSERT_EQ(mount("a", "b", nullptr, MS_BIND, nullptr), 0);
@@ -151,7 +89,7 @@ TEST_P(NobodyCanTell, APlainUmountOfTheOtherCopy) {
 TEST_P(NobodyCanTell, APrivateNamespaceThatDiesRightAfter) {
   UNMOOR_NEEDS_DEVICE();
   for (const Defer defer : {Defer::kAuto, Defer::kElsewhere}) {
-    for (int round = 0; round < rounds(); ++round) {
+    for (int round = 0; round < detach_rounds(); ++round) {
       const int code = in_child([&] {
         if (unshare(CLONE_NEWNS) != 0 || !mount_device("m")) return 2;
         mount_tmpfs("t");
@@ -165,7 +103,7 @@ TEST_P(NobodyCanTell, APrivateNamespaceThatDiesRightAfter) {
 
 TEST_P(NobodyCanTell, TheWorkingDirectoryAndTheRoot) {
   for (const Caller caller : {Caller::kProgram, Caller::kLibrary}) {
-    for (int round = 0; round < rounds(); ++round) {
+    for (int round = 0; round < detach_rounds(); ++round) {
       mount_tmpfs("a");
       mount_tmpfs("b");
       ASSERT_EQ(chdir("a"), 0);
@@ -185,7 +123,7 @@ TEST_P(NobodyCanTell, TheWorkingDirectoryAndTheRoot) {
 TEST_P(NobodyCanTell, TheDetachedFilesystemsThatCount) {
   mkdir("m", 0755);
   const std::vector<const char*> types = {"ramfs", "bpf", "hugetlbfs"};
-  for (std::size_t i = 0; i < types.size() * static_cast<std::size_t>(rounds()); ++i) {
+  for (std::size_t i = 0; i < types.size() * static_cast<std::size_t>(detach_rounds()); ++i) {
     const char* const type = types[i % types.size()];
     if (mount("t", "m", type, 0, nullptr) != 0) continue;
     const dev_t number = device_at("m");
@@ -217,7 +155,7 @@ TEST_P(NobodyCanTell, ASlaveNamespacesDeviceUnderAMastersTmpfs) {
   ASSERT_EQ(mount("shared", "shared", nullptr, MS_BIND, nullptr), 0);
   ASSERT_EQ(mount("none", "shared", nullptr, MS_SHARED, nullptr), 0);
   mkdir("shared/m", 0755);
-  for (int round = 0; round < rounds(); ++round) {
+  for (int round = 0; round < detach_rounds(); ++round) {
     ASSERT_EQ(mount("t", "shared/m", "tmpfs", 0, "size=64k"), 0);
     int ready[2];
     int done[2];
@@ -227,7 +165,7 @@ TEST_P(NobodyCanTell, ASlaveNamespacesDeviceUnderAMastersTmpfs) {
       close(done[1]);
       char byte = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
                           umount2("shared/m", 0) == 0 &&  // its own copy: the master keeps the tmpfs
-                          mount(device_.c_str(), "shared/m", "ext4", 0, nullptr) == 0
+                          mount(node().c_str(), "shared/m", "ext4", 0, nullptr) == 0
                       ? 'y'
                       : 'n';
       static_cast<void>(write(ready[1], &byte, 1));
