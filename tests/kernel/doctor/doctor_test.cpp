@@ -22,6 +22,7 @@
 #include "kernel/doctor/hung_server.h"
 #include "kernel/mount_table.h"
 #include "kernel/unique_fd.h"
+#include "support/for_everybody.h"
 #include "support/mount_rights.h"
 #include "support/program.h"
 
@@ -38,8 +39,8 @@ struct Answer {
 };
 
 // `prefix` is a command that runs another.
-Answer doctor(const std::string& prefix = "") {
-  std::FILE* const pipe = popen((prefix + UNMOOR_PROGRAM " doctor --json").c_str(), "r");
+Answer doctor(const std::string& prefix = "", const std::string& program = UNMOOR_PROGRAM) {
+  std::FILE* const pipe = popen((prefix + program + " doctor --json").c_str(), "r");
   std::string text;
   std::array<char, 4096> buffer;
   while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe))
@@ -264,17 +265,16 @@ TEST_F(Doctor, MeasuresForAnOrdinaryUserAndSaysWhatHeMayNotSee) {
   const std::string somebody = "setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all ";
   if (std::system((somebody + "unshare -Ur true").c_str()) != 0)
     GTEST_SKIP() << "needs user namespaces for ordinary users";
-  if (std::system((somebody + "test -x " UNMOOR_PROGRAM).c_str()) != 0)
-    GTEST_SKIP() << "needs a build tree that ordinary users may enter";
+  const std::string program = test::for_everybody(UNMOOR_PROGRAM);
   ASSERT_TRUE(std::filesystem::create_directory("hung"));
   test::HungServer server(std::filesystem::current_path().string() + "/hung");
   if (!server.refusal().empty()) GTEST_SKIP() << "needs FUSE: " << server.refusal();
-  const Answer answer = doctor(somebody);
+  const Answer answer = doctor(somebody, program);
   EXPECT_EQ(answer.exit_code, answer.json["healthy"] ? 0 : 1);
   EXPECT_TRUE(answer.json["cost"].contains("umount_lazy_us")) << answer.json.dump(1);
   EXPECT_EQ(answer.json["mounts"]["count"], mounts());
   EXPECT_EQ(answer.json["fuse"]["unreadable"], 1);  // root mounted it
-  const test::Ran text = test::run_program({"/bin/sh", "-c", somebody + UNMOOR_PROGRAM " doctor"});
+  const test::Ran text = test::run_program({"/bin/sh", "-c", somebody + program + " doctor"});
   EXPECT_THAT(text.out, HasSubstr("1 of 1 connections not looked at: no right to"));
 }
 

@@ -19,6 +19,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/for_everybody.h"
 #include "support/here.h"
 #include "support/mount_rights.h"
 
@@ -567,7 +568,7 @@ TEST_F(UmountDifferential, SameAsTheInstalledOneForAnOrdinaryUser) {
   if (access("/dev/loop-control", W_OK) != 0) GTEST_SKIP() << "needs a root that may change its user";
   const std::string copy = scratch_ + "/plain-umount";
   ASSERT_EQ(std::system(("cp /bin/umount " + copy + " && chmod 755 " + copy).c_str()), 0);
-  compare(kUserCases, copy, UNMOOR_PROGRAM, User::kOrdinary);
+  compare(kUserCases, copy, for_everybody(UNMOOR_PROGRAM), User::kOrdinary);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Many mounts at once: never a mount left that could go, never one taken that was not asked for.
 #include "detach/many/many.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
@@ -140,6 +141,27 @@ TEST_F(Many, InOrderNothingBehindAFailureIsTouched) {
     EXPECT_EQ(left(), 4U) << "only 1 may go, jobs " << jobs;
   }
   close(hold);
+}
+
+// `umount a a/x`: a is in use by a/x when its turn comes, and is not tried again when a/x has gone.
+TEST_F(Many, InOrderAParentBeforeItsChildStays) {
+  for (const unsigned jobs : {1U, 8U}) {
+    for (const char* const name : {"a", "a/x", "b"})
+      mount_at(name);
+    const MountTable now = table();
+    const auto at = [&](const std::string& name) {
+      return &*std::ranges::find(now.entries(), path(name), &MountEntry::mount_point);
+    };
+    const std::vector<const MountEntry*> list{at("a"), at("a/x"), at("b")};
+    const auto fates =
+        unmount_many(kernel::SystemCalls::real(), now, list, {.discipline = Discipline::kInOrderGoOn, .jobs = jobs});
+    EXPECT_EQ(fates[0].fate, Fate::kFailed) << "jobs " << jobs;
+    EXPECT_EQ(fates[0].error, EBUSY);
+    EXPECT_EQ(fates[1].fate, Fate::kUnmounted);
+    EXPECT_EQ(fates[2].fate, Fate::kUnmounted);
+    EXPECT_EQ(left(), 2U) << "the top and a";
+    ASSERT_EQ(umount2(path("a").c_str(), 0), 0);
+  }
 }
 
 TEST_F(Many, AMountThatCoversTheListedOneIsNotTaken) {

@@ -6,6 +6,7 @@
 
 #include "kernel/umount/umount_tree.h"
 #include "support/child.h"
+#include "support/for_everybody.h"
 
 namespace unmoor::test {
 namespace {
@@ -87,9 +88,10 @@ TEST_F(UmountOutcome, AllOrNothingBeginsNothingWhenOneIsLocked) {
 
 TEST_F(UmountOutcome, AllOrNothingBeginsNothingWithoutPermission) {
   if (geteuid() != 0) GTEST_SKIP() << "needs a root that may change its user";
-  Child user([this](const auto&) {
+  const std::string program = for_everybody(UNMOOR_PROGRAM);
+  Child user([&](const auto&) {
     if (setresuid(65534, 65534, 65534) != 0) return 77;
-    const Ran ran = umount({"--all-or-nothing", "-R", top_});
+    const Ran ran = run_program({program, "umount", "--all-or-nothing", "-R", top_});
     if (left() != 5) return 1;
     return ran.code == 32 && ran.err.find("nothing was unmounted") != std::string::npos ? 0 : 2;
   });
