@@ -19,6 +19,7 @@
 
 #include <gtest/gtest.h>
 
+#include "measure/rcu_guard.h"
 #include "support/for_everybody.h"
 #include "support/here.h"
 #include "support/mount_rights.h"
@@ -356,6 +357,28 @@ constexpr Case kRootCases[] = {
     {kOther, "-N $N -R $W/nothere"},
 };
 
+// Run with normal grace periods, where several targets go at the same time.
+constexpr const char* kBusyTwo =
+    "mkdir a b c; mount -t tmpfs A a; mount -t tmpfs B b; mount -t tmpfs C c; exec 8>a/f 9>b/f";
+constexpr Case kTogetherCases[] = {
+    {kTwo, "a b"},
+    {kTwo, "-v a b"},
+    {kTwo, "-v a nothere b"},
+    {kTwo, "-v a b a"},
+    {kTwo, "-vq a a b"},
+    {kBusyTwo, "a b c"},
+    {kBusyTwo, "-v c a b"},
+    {kBusyTwo, "-v a b nothere c"},
+    {kStack, "-v a a"},
+    {kTree, "-v a a/1 a/3"},
+    {kTree, "-v a/1 a/2/x a/2 a/3 a"},
+    {kPeers, "-v a/x b/x a b"},
+    {kPeers, "-v b/x a/x"},
+    {kFstab, "-v a b"},
+    {kLoop, "-v a"},
+    {kHelper, "-v a"},
+};
+
 // Run as an ordinary user, by a copy that is not setuid.
 constexpr Case kUserCases[] = {
     {kOne, "a"},
@@ -562,6 +585,14 @@ TEST_F(UmountDifferential, SameAsTheInstalledOne) {
 TEST_F(UmountDifferential, SameAsTheInstalledOneWithDevicesHelpersAndNamespaces) {
   if (access("/dev/loop-control", W_OK) != 0) GTEST_SKIP() << "needs loop devices";
   compare(kRootCases, "/bin/umount", UNMOOR_PROGRAM, User::kSame);
+}
+
+TEST_F(UmountDifferential, SameAsTheInstalledOneWhereSeveralGoTogether) {
+  if (access("/dev/loop-control", W_OK) != 0) GTEST_SKIP() << "needs root: loop devices, helpers, namespaces";
+  const auto guard = measure::RcuGuard::set(
+      {.knobs = {.normal = 1, .expedited = std::nullopt}, .wait_for_lock = std::chrono::seconds(60)});
+  if (!guard) GTEST_SKIP() << "needs root: to choose the kind of grace periods";
+  compare(kTogetherCases, "/bin/umount", UNMOOR_PROGRAM, User::kSame);
 }
 
 TEST_F(UmountDifferential, SameAsTheInstalledOneForAnOrdinaryUser) {

@@ -164,6 +164,31 @@ TEST_F(Many, InOrderAParentBeforeItsChildStays) {
   }
 }
 
+// Of two peers with the same stack, one call takes the top of both; at the same time, the second call would have taken
+// the layer below, which was not asked for.
+TEST_F(Many, TheTopsOfTwoPeersStacksAreAllThatGoes) {
+  for (int round = 0; round < count(300); ++round) {
+    mount_at("p");
+    ASSERT_EQ(mount("", path("p").c_str(), nullptr, MS_SHARED, nullptr), 0);
+    ASSERT_EQ(mkdir(path("q").c_str(), 0755) == 0 || errno == EEXIST, true);
+    ASSERT_EQ(mount(path("p").c_str(), path("q").c_str(), nullptr, MS_BIND, nullptr), 0);
+    mount_at("p/x");
+    mount_at("p/x");
+    const MountTable now = table();
+    std::vector<const MountEntry*> list;
+    for (const char* const name : {"p/x", "q/x"}) {
+      for (const MountEntry& entry : now.entries())
+        if (entry.mount_point == path(name)) list.push_back(&entry);  // its layers, the lower one first
+    }
+    ASSERT_EQ(list.size(), 4U);
+    (void)unmount_many(kernel::SystemCalls::real(), now, std::vector{list[1], list[3]},
+                       {.discipline = Discipline::kInOrderGoOn, .jobs = 8});
+    ASSERT_EQ(left(), 5U) << "round " << round << ": the top, p and q, and what is below in p/x and q/x";
+    for (const char* const name : {"p/x", "p", "q"})
+      ASSERT_EQ(umount2(path(name).c_str(), MNT_DETACH), 0);
+  }
+}
+
 TEST_F(Many, AMountThatCoversTheListedOneIsNotTaken) {
   mount_at("a");
   const MountTable before = table();
