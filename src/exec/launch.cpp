@@ -90,8 +90,9 @@ class Child {
     if (!leave_descriptors(calls_)) return note("close_range", -EINVAL), UniqueFd();
     if (launch_.report) {
       // While 0, 1, 2 are still the launcher's: it may be one of them by name, and must not become one of them.
-      const UniqueFd file(
-          static_cast<int>(calls_.open(launch_.report->c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY, 0666)));
+      // Non-blocking: nobody waits for a FIFO's reader.
+      const UniqueFd file(static_cast<int>(
+          calls_.open(launch_.report->c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_NONBLOCK, 0666)));
       const long above = file ? calls_.call(SYS_fcntl, file.get(), F_DUPFD_CLOEXEC, 3) : file.get();
       if (!note("open the report", above)) return {};
       report = Report(UniqueFd(static_cast<int>(above)), launch_.format);

@@ -63,7 +63,7 @@ std::string json_line(const ReportLine& line) {
 void Report::write(const ReportLine& line) const {
   if (!file_) return;
   const std::string text = format_ == ReportFormat::kJson ? json_line(line) : text_line(line);
-  // A full disk loses lines of the report, not unmounts.
+  // A full disk, or a reader that does not read, loses lines of the report, not unmounts.
   if (::write(file_.get(), text.data(), text.size()) < 0) return;
 }
 

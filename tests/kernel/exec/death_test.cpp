@@ -2,6 +2,7 @@
 // Whoever dies, stops or has no room: the program goes on as if there had never been a broker, and nothing is left.
 #include <chrono>
 #include <csignal>
+#include <fcntl.h>
 #include <sstream>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <gmock/gmock.h>
 
 #include "container.h"
+#include "kernel/unique_fd.h"
 #include "slow_grace_periods.h"
 
 namespace unmoor::test {
@@ -127,6 +129,26 @@ TEST_F(ExecDeath, AKilledProgramTakesItsBrokerAlong) {
   }
   EXPECT_TRUE(all_brokers_have_ended());
   EXPECT_EQ(mounts_but_copies_of_crun(), mounts);
+}
+
+TEST_F(ExecDeath, WhoDoesNotReadTheReportHoldsNobodyUp) {
+  ASSERT_EQ(mkfifo("fifo", 0600), 0);
+  Background unheard(under_exec({"true"}, {"--report=fifo"}));
+  EXPECT_EQ(unheard.wait(milliseconds(5000)), 0);
+  EXPECT_THAT(read_file("background.out"), HasSubstr("the program runs as it is"));
+  const kernel::UniqueFd reader(open("fifo", O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  const std::string line(4096, 'x');
+  while (write(reader.get(), line.data(), line.size()) > 0) {
+  }
+  if (!copy_umount()) GTEST_SKIP() << "needs umount";
+  ASSERT_EQ(mkdir("m", 0755), 0);
+  ASSERT_EQ(mount("t", "m", "tmpfs", 0, nullptr), 0);
+  // The broker has more than one thing to write about, and the second request would find it writing.
+  Background program(under_exec({"sh", "-c", "./umount -l m; mount -t tmpfs t m; ./umount -l m"}, {"--report=fifo"}));
+  const auto begin = steady_clock::now();
+  EXPECT_EQ(program.wait(milliseconds(5000)), 0) << read_file("background.out");
+  EXPECT_LT(steady_clock::now() - begin, milliseconds(900)) << "waited for the broker";
+  EXPECT_TRUE(all_brokers_have_ended());
 }
 
 // A process 1 that reaps only what it started itself finds one stranger for each run, as documented, and no more.
