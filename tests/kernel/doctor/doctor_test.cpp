@@ -25,6 +25,7 @@
 #include "support/for_everybody.h"
 #include "support/mount_rights.h"
 #include "support/program.h"
+#include "support/user_namespace.h"
 
 namespace unmoor {
 namespace {
@@ -83,15 +84,6 @@ class RcuNormal {
   bool changed_ = false;
 };
 
-bool initial_user_namespace() {
-  std::ifstream map("/proc/self/uid_map");
-  unsigned long inside = 1;
-  unsigned long outside = 1;
-  unsigned long length = 0;
-  map >> inside >> outside >> length;
-  return inside == 0 && outside == 0 && length == 4294967295;
-}
-
 std::size_t mounts() {
   const auto table = kernel::MountTable::read(kernel::SystemCalls::real());
   return table ? table->entries().size() : 0;
@@ -135,7 +127,8 @@ TEST_F(Doctor, FindsThreeThousandMounts) {
 }
 
 TEST_F(Doctor, FindsASharedCopyOfTheRootAndCountsWhatItTakesAlong) {
-  if (!initial_user_namespace()) GTEST_SKIP() << "needs root: in a user namespace the mounts of / are locked and stay";
+  if (!test::initial_user_namespace())
+    GTEST_SKIP() << "needs root: in a user namespace the mounts of / are locked and stay";
   ASSERT_TRUE(std::filesystem::create_directory("copy"));
   ASSERT_EQ(mount("none", "/", nullptr, MS_REC | MS_SHARED, nullptr), 0);
   ASSERT_EQ(mount("/", "copy", nullptr, MS_BIND | MS_REC, nullptr), 0);
@@ -162,7 +155,7 @@ TEST_F(Doctor, FindsASharedCopyOfTheRootAndCountsWhatItTakesAlong) {
 }
 
 TEST_F(Doctor, FindsDirtyDataBehindAnOverlay) {
-  if (!initial_user_namespace()) GTEST_SKIP() << "needs root: a loop device";
+  if (!test::initial_user_namespace()) GTEST_SKIP() << "needs root: a loop device";
   constexpr long kEnough = 3L << 30;  // with less, the kernel writes 300 MB out while they are written
   if (sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) < kEnough) GTEST_SKIP() << "needs 3 GB of memory";
   ASSERT_TRUE(std::filesystem::create_directory("disk"));
@@ -186,7 +179,7 @@ TEST_F(Doctor, FindsDirtyDataBehindAnOverlay) {
 }
 
 TEST_F(Doctor, FindsAHungFuseServerWithoutTouchingItsMount) {
-  if (!initial_user_namespace()) GTEST_SKIP() << "needs root: fusectl";
+  if (!test::initial_user_namespace()) GTEST_SKIP() << "needs root: fusectl";
   ASSERT_TRUE(std::filesystem::create_directory("hung"));
   test::HungServer server(std::filesystem::current_path().string() + "/hung");
   if (!server.refusal().empty()) GTEST_SKIP() << "needs FUSE: " << server.refusal();
@@ -250,7 +243,7 @@ TEST_F(Doctor, ChangesNothing) {
 }
 
 TEST_F(Doctor, WritesToNoFilesystemThatIsThere) {
-  if (!initial_user_namespace()) GTEST_SKIP() << "needs root: a user namespace's maps are files in /proc";
+  if (!test::initial_user_namespace()) GTEST_SKIP() << "needs root: a user namespace's maps are files in /proc";
   // With every mount read-only, /proc and /sys too, whoever writes anything fails.
   mount_attr attributes{.attr_set = MOUNT_ATTR_RDONLY, .attr_clr = 0, .propagation = 0, .userns_fd = 0};
   if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attributes, sizeof attributes) != 0)
@@ -261,7 +254,7 @@ TEST_F(Doctor, WritesToNoFilesystemThatIsThere) {
 }
 
 TEST_F(Doctor, MeasuresForAnOrdinaryUserAndSaysWhatHeMayNotSee) {
-  if (!initial_user_namespace()) GTEST_SKIP() << "needs root: to become somebody else";
+  if (!test::initial_user_namespace()) GTEST_SKIP() << "needs root: to become somebody else";
   const std::string somebody = "setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all ";
   if (std::system((somebody + "unshare -Ur true").c_str()) != 0)
     GTEST_SKIP() << "needs user namespaces for ordinary users";

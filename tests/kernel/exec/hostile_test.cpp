@@ -25,6 +25,7 @@
 #include "support/child.h"
 #include "support/failing_calls.h"
 #include "support/here.h"
+#include "support/user_namespace.h"
 
 namespace unmoor::exec {
 namespace {
@@ -160,6 +161,7 @@ TEST_F(ExecHostile, WithoutTheSecretNothingIsHeardOrSaid) {
 }
 
 TEST_F(ExecHostile, AnotherUserIsNotHeard) {
+  if (!test::initial_user_namespace()) GTEST_SKIP() << "needs root: to become somebody else";
   const pid_t child = fork();
   if (child == 0) {
     if (setgroups(0, nullptr) != 0 || setgid(65534) != 0 || setuid(65534) != 0) _exit(3);
@@ -173,6 +175,7 @@ TEST_F(ExecHostile, AnotherUserIsNotHeard) {
 
 // The connection was made with privileges, the request comes without.
 TEST_F(ExecHostile, AClientThatHasDroppedItsPrivilegesIsRefused) {
+  if (!test::initial_user_namespace()) GTEST_SKIP() << "needs root: to become somebody else";
   Client client(token_);
   ASSERT_TRUE(client.greet());
   const pid_t child = fork();

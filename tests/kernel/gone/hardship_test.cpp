@@ -24,6 +24,7 @@
 #include "support/kernel_version.h"
 #include "support/loop_device.h"
 #include "support/mount_rights.h"
+#include "support/user_namespace.h"
 
 namespace unmoor::gone {
 namespace {
@@ -149,6 +150,7 @@ TEST_F(Hardship, ABtrfsHasAnotherNumberInItsFiles) {
   if (!loop.ready() || std::system(("mkfs.btrfs -q -f " + loop.node() + " >btrfs.log 2>&1").c_str()) != 0 ||
       mount(loop.node().c_str(), "X", "btrfs", 0, nullptr) != 0)
     GTEST_SKIP() << "needs btrfs";
+  const kernel::UniqueFd device(open(loop.node().c_str(), O_RDONLY | O_CLOEXEC));
   kernel::UniqueFd held(open("X/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   struct ::stat facts{};
   ASSERT_EQ(fstat(held.get(), &facts), 0);
@@ -281,7 +283,7 @@ TEST_F(Hardship, ManyMountNamespaces) {
 
 TEST_F(Hardship, AnOrdinaryUserIsToldWhatHeMayNotSee) {
   mount_tmpfs("X");
-  if (getuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
+  if (!test::initial_user_namespace()) GTEST_SKIP() << "needs root: to become somebody else";
   const pid_t child = fork();
   if (child == 0) {
     if (setgid(65534) != 0 || setuid(65534) != 0) _exit(77);

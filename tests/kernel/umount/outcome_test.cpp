@@ -7,6 +7,7 @@
 #include "kernel/umount/umount_tree.h"
 #include "support/child.h"
 #include "support/for_everybody.h"
+#include "support/user_namespace.h"
 
 namespace unmoor::test {
 namespace {
@@ -87,7 +88,7 @@ TEST_F(UmountOutcome, AllOrNothingBeginsNothingWhenOneIsLocked) {
 }
 
 TEST_F(UmountOutcome, AllOrNothingBeginsNothingWithoutPermission) {
-  if (geteuid() != 0) GTEST_SKIP() << "needs a root that may change its user";
+  if (!initial_user_namespace()) GTEST_SKIP() << "needs root: to become somebody else";
   const std::string program = for_everybody(UNMOOR_PROGRAM);
   Child user([&](const auto&) {
     if (setresuid(65534, 65534, 65534) != 0) return 77;
