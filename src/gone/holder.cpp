@@ -70,6 +70,28 @@ std::string_view name_of(Prevents prevents) {
   return "";
 }
 
+std::string proc_link(const Holder& holder) {
+  if (holder.pid <= 0) return {};
+  std::string link = "/proc/" + std::to_string(holder.pid);
+  if (holder.tid != 0) link += "/task/" + std::to_string(holder.tid);
+  switch (holder.kind) {
+    case HolderKind::kDescriptor:
+    case HolderKind::kPathDescriptor:
+    case HolderKind::kDetachedTree:
+      return link + "/fd/" + std::to_string(holder.descriptor);
+    case HolderKind::kWorkingDirectory:
+      return link + "/cwd";
+    case HolderKind::kRootDirectory:
+      return link + "/root";
+    case HolderKind::kExecutable:
+      return link + "/exe";
+    case HolderKind::kNamespace:
+      return link + "/root" + (holder.path == "/" ? "" : holder.path);
+    default:
+      return {};
+  }
+}
+
 void sort_inner_first(std::vector<Holder>& holders) {
   const auto depth = [](const Holder& holder) {
     const bool is_mount = holder.kind == HolderKind::kNestedMount || holder.kind == HolderKind::kMount;

@@ -81,6 +81,9 @@ struct Holder {
 // For people: "open file", "working directory", ...
 [[nodiscard]] std::string_view words_for(HolderKind kind);
 
+// The link of /proc through which the holder's file can be reached; empty for holders without one.
+[[nodiscard]] std::string proc_link(const Holder& holder);
+
 // Inner first: what must be let go before something else comes earlier; equal ones by pid, then descriptor.
 void sort_inner_first(std::vector<Holder>& holders);
 

@@ -15,29 +15,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The link of /proc through which a holder's file can be reached; empty for holders without one.
-std::string link_of(const Holder& holder) {
-  if (holder.pid <= 0) return {};
-  std::string link = "/proc/" + std::to_string(holder.pid);
-  if (holder.tid != 0) link += "/task/" + std::to_string(holder.tid);
-  switch (holder.kind) {
-    case HolderKind::kDescriptor:
-    case HolderKind::kPathDescriptor:
-    case HolderKind::kDetachedTree:
-      return link + "/fd/" + std::to_string(holder.descriptor);
-    case HolderKind::kWorkingDirectory:
-      return link + "/cwd";
-    case HolderKind::kRootDirectory:
-      return link + "/root";
-    case HolderKind::kExecutable:
-      return link + "/exe";
-    case HolderKind::kNamespace:
-      return link + "/root" + (holder.path == "/" ? "" : holder.path);
-    default:
-      return {};
-  }
-}
-
 bool is_mounted(const Inquiry& inquiry) {
   return std::ranges::any_of(inquiry.answers.front().holders, [](const Holder& holder) {
     return holder.kind == HolderKind::kMount || holder.kind == HolderKind::kNamespace ||
@@ -91,6 +68,7 @@ Result<GoneWaiter> GoneWaiter::prepare(const kernel::SystemCalls& calls, const T
     Result<Inquiry> inquiry = inquire_about(calls, target);
     if (!inquiry) return std::unexpected(inquiry.error());
     const Answer& answer = inquiry->answers.front();
+    waiter.known_mounts_.remember(answer.holders);
     if (!waiter.target_.superblock) waiter.target_ = answer.target;
     waiter.watch_through(answer);
     if (!waiter.target_.superblock && answer.holders.empty()) return fail(ENOENT, "find", target.name);
@@ -120,7 +98,7 @@ void GoneWaiter::watch_at(const std::string& link, std::uint64_t mount_id) {
 // Arms the watch at what one of its holders has open.
 void GoneWaiter::watch_through(const Answer& answer) {
   for (const Holder& holder : answer.holders) {
-    const std::string link = holder.certainty == Certainty::kCertain ? link_of(holder) : std::string();
+    const std::string link = holder.certainty == Certainty::kCertain ? proc_link(holder) : std::string();
     if (link.empty() || watch_ || holder.prevents == Prevents::kDevice) continue;
     watch_at(link, holder.mount_id);
   }
@@ -129,32 +107,41 @@ void GoneWaiter::watch_through(const Answer& answer) {
 // What can be told without the watch: by one try of the device, or by the kernel's list of live superblocks. Where
 // neither is possible (a detached mount of an unknown type whose holder let go before the watch was armed), by whether
 // anybody holds something on a detached mount of it; another holder leads the watch there. What is mounted with its
-// number is another filesystem: an anonymous number is given away as soon as its owner is gone.
+// number is another filesystem (see known_mounts.h).
 bool GoneWaiter::seems_dead() {
   if (!node_.empty()) return kernel::try_exclusive(*calls_, node_) == kernel::Exclusive::kFree;
   if (target_.superblock && !target_.type.empty())
     return kernel::superblock_alive(*calls_, *target_.superblock, target_.type) == kernel::Alive::kNo;
-  const Result<Inquiry> inquiry = inquire_about(*calls_, target_, Where::kDetached);
+  Result<Inquiry> inquiry = inquire_about(*calls_, target_, Where::kDetached);
   if (!inquiry) return false;
-  watch_through(inquiry->answers.front());
-  return inquiry->answers.front().holders.empty();
+  Answer& answer = inquiry->answers.front();
+  leave_out_strangers(answer);
+  watch_through(answer);
+  return answer.holders.empty();
 }
 
-// True when the superblock has begun its end (by the watch), or has reached it.
+// The number is surely its own as long as the watch lives, and where the type or the device vouches for it.
+void GoneWaiter::leave_out_strangers(Answer& answer) {
+  if (!watch_ && node_.empty() && target_.type.empty()) known_mounts_.leave_out_strangers(answer.holders);
+}
+
+// True when the superblock has begun its end (by the watch), or has reached it. A watch that is lost is not waited for
+// any longer: `until` is as far away as only a watch may look.
 bool GoneWaiter::has_gone(Clock::time_point until) {
   if (watch_) {
     const bool fired = watch_->fired_by(*calls_, until);
     if (!watch_->lost()) return fired;
     watch_.reset();
+  } else {
+    std::this_thread::sleep_until(until);
   }
-  if (seems_dead()) return true;
-  if (!watch_) std::this_thread::sleep_until(until);
-  return false;
+  return seems_dead();
 }
 
-Result<Verdict> GoneWaiter::ask_who(Outcome outcome) const {
+Result<Verdict> GoneWaiter::ask_who(Outcome outcome) {
   Result<Inquiry> inquiry = inquire_about(*calls_, target_);
   if (!inquiry) return std::unexpected(inquiry.error());
+  leave_out_strangers(inquiry->answers.front());
   Verdict verdict{.outcome = outcome};
   if (is_mounted(*inquiry)) verdict.outcome = Outcome::kStillMounted;
   verdict.inquiry = std::move(*inquiry);

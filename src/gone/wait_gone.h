@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "gone/inquiry.h"
+#include "gone/known_mounts.h"
 #include "gone/superblock_watch.h"
 
 namespace unmoor::gone {
@@ -39,15 +40,18 @@ class GoneWaiter {
   [[nodiscard]] Result<Verdict> wait(const WaitOptions& options);
 
  private:
-  GoneWaiter(const kernel::SystemCalls& calls, Target target) : calls_(&calls), target_(std::move(target)) {}
-  [[nodiscard]] Result<Verdict> ask_who(Outcome outcome) const;
+  GoneWaiter(const kernel::SystemCalls& calls, Target target)
+      : calls_(&calls), target_(std::move(target)), known_mounts_(calls) {}
+  [[nodiscard]] Result<Verdict> ask_who(Outcome outcome);
   [[nodiscard]] bool has_gone(Clock::time_point until);
   [[nodiscard]] bool seems_dead();
   void watch_at(const std::string& link, std::uint64_t mount_id);
   void watch_through(const Answer& answer);
+  void leave_out_strangers(Answer& answer);
 
   const kernel::SystemCalls* calls_;
-  Target target_;  // the filesystem's
+  Target target_;             // the filesystem's
+  KnownMounts known_mounts_;  // of a target in no mount table
   std::optional<SuperblockWatch> watch_;
   std::string node_;  // of the device; empty: none
 };
