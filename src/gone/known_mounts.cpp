@@ -14,10 +14,20 @@ std::uint64_t unique_id_of(const kernel::SystemCalls& calls, const Holder& holde
   return link.empty() ? 0 : kernel::unique_mount_id(calls, AT_FDCWD, link.c_str()).value_or(0);
 }
 
+// The kernel itself, by way of a file: a loop device, a swap file, an overlay.
+bool is_of_the_kernel(const Holder& holder) {
+  return holder.pid == 0 && holder.mount_id == 0 && holder.certainty == Certainty::kCertain;
+}
+
+std::string name_for(const Holder& holder) {
+  return std::string(name_of(holder.kind)) + '\n' + holder.path + '\n' + holder.detail;
+}
+
 }  // namespace
 
 void KnownMounts::remember(const std::vector<Holder>& holders) {
   for (const Holder& holder : holders) {
+    if (is_of_the_kernel(holder)) kernel_holders_.insert(name_for(holder));
     if (holder.mount_id == 0) continue;
     std::uint64_t& unique = unique_ids_[holder.mount_id];
     if (unique == 0) unique = unique_id_of(*calls_, holder);
@@ -27,6 +37,7 @@ void KnownMounts::remember(const std::vector<Holder>& holders) {
 // What is seen by its filesystem alone, as a mapping by an ordinary user, has no mount to tell it by, and a mapping has
 // no link that tells the unique id of its mount. On a kernel without unique ids the small one has to do.
 KnownMounts::Known KnownMounts::look_up(const Holder& holder) const {
+  if (is_of_the_kernel(holder)) return kernel_holders_.contains(name_for(holder)) ? Known::kPerhaps : Known::kNo;
   if (holder.mount_id == 0) return Known::kPerhaps;
   const auto known = unique_ids_.find(holder.mount_id);
   if (known == unique_ids_.end()) return Known::kNo;

@@ -6,11 +6,14 @@
 // would be taken for a holder of the filesystem that is waited for, and the wait would never end. So a holder counts as
 // long as a mount that is known holds it. While one does, the number is still the filesystem's, and every other mount
 // of that number is its own too. Missed is a copy of a detached mount that is made, and whose original is let go,
-// between two looks.
+// between two looks. What the kernel holds by way of a file (a loop device) has no mount either, and counts if it was
+// there from the beginning, or together with a known mount.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <string>
 
 #include "gone/holder.h"
 #include "kernel/system_calls.h"
@@ -32,6 +35,7 @@ class KnownMounts {
 
   const kernel::SystemCalls* calls_;
   std::map<std::uint64_t, std::uint64_t> unique_ids_;  // by the small id, which is given away too; 0: was not told
+  std::set<std::string> kernel_holders_;
 };
 
 }  // namespace unmoor::gone
