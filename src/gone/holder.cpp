@@ -70,26 +70,35 @@ std::string_view name_of(Prevents prevents) {
   return "";
 }
 
-std::string proc_link(const Holder& holder) {
-  if (holder.pid <= 0) return {};
-  std::string link = "/proc/" + std::to_string(holder.pid);
-  if (holder.tid != 0) link += "/task/" + std::to_string(holder.tid);
-  switch (holder.kind) {
+std::string proc_directory(pid_t pid, pid_t tid) {
+  return std::to_string(pid) + (tid == 0 ? "" : "/task/" + std::to_string(tid));
+}
+
+std::string proc_link(HolderKind kind, pid_t pid, pid_t tid, int descriptor) {
+  switch (kind) {
     case HolderKind::kDescriptor:
     case HolderKind::kPathDescriptor:
     case HolderKind::kDetachedTree:
-      return link + "/fd/" + std::to_string(holder.descriptor);
+    case HolderKind::kDeviceDescriptor:
+      return proc_directory(pid, tid) + "/fd/" + std::to_string(descriptor);
     case HolderKind::kWorkingDirectory:
-      return link + "/cwd";
+      return proc_directory(pid, tid) + "/cwd";
     case HolderKind::kRootDirectory:
-      return link + "/root";
+      return proc_directory(pid, tid) + "/root";
     case HolderKind::kExecutable:
-      return link + "/exe";
-    case HolderKind::kNamespace:
-      return link + "/root" + (holder.path == "/" ? "" : holder.path);
+      return proc_directory(pid, tid) + "/exe";
     default:
       return {};
   }
+}
+
+std::string path_to(const Holder& holder) {
+  if (holder.pid <= 0) return {};
+  const std::string link =
+      holder.kind == HolderKind::kNamespace
+          ? proc_directory(holder.pid, holder.tid) + "/root" + (holder.path == "/" ? "" : holder.path)
+          : proc_link(holder.kind, holder.pid, holder.tid, holder.descriptor);
+  return link.empty() ? link : "/proc/" + link;
 }
 
 void sort_inner_first(std::vector<Holder>& holders) {

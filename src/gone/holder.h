@@ -81,8 +81,12 @@ struct Holder {
 // For people: "open file", "working directory", ...
 [[nodiscard]] std::string_view words_for(HolderKind kind);
 
-// The link of /proc through which the holder's file can be reached; empty for holders without one.
-[[nodiscard]] std::string proc_link(const Holder& holder);
+// Below /proc: the directory of a process, or of one of its threads (tid 0: none), and the link there that leads to
+// what it holds; empty for kinds without one.
+[[nodiscard]] std::string proc_directory(pid_t pid, pid_t tid);
+[[nodiscard]] std::string proc_link(HolderKind kind, pid_t pid, pid_t tid, int descriptor);
+// By that link, or through the holder's root: what it holds, for anybody who sees /proc; empty for holders without one.
+[[nodiscard]] std::string path_to(const Holder& holder);
 
 // Inner first: what must be let go before something else comes earlier; equal ones by pid, then descriptor.
 void sort_inner_first(std::vector<Holder>& holders);

@@ -86,9 +86,8 @@ void add_seen_namespaces(Census& census, const Sightings& sightings) {
         .descriptor = seen.descriptor,
         .path = {},
         .processes = seen.descriptor >= 0 ? 0U : 1U};
-    std::string link = std::to_string(seen.pid);
-    if (seen.tid != 0) link += "/task/" + std::to_string(seen.tid);
-    link += seen.descriptor >= 0 ? "/fd/" + std::to_string(seen.descriptor) : "/ns/mnt";
+    const std::string link = proc_directory(seen.pid, seen.tid) +
+                             (seen.descriptor >= 0 ? "/fd/" + std::to_string(seen.descriptor) : "/ns/mnt");
     census.add_namespace(seen.inode, keeper, link);
   }
 }
@@ -100,22 +99,8 @@ void complete_detached(const Census& census, const Sightings& sightings, Target&
   for (const Sighting& sighting : sightings.seen) {
     if (!sighting.known_mount) continue;
     if (target.unique_id != 0 && target.mount_id == 0 && !census.find_mount(sighting.place.mount_id)) {
-      std::string link = std::to_string(sighting.pid);
-      if (sighting.tid != 0) link += "/task/" + std::to_string(sighting.tid);
-      switch (sighting.kind) {
-        case HolderKind::kWorkingDirectory:
-          link += "/cwd";
-          break;
-        case HolderKind::kRootDirectory:
-          link += "/root";
-          break;
-        case HolderKind::kExecutable:
-          link += "/exe";
-          break;
-        default:
-          link += "/fd/" + std::to_string(sighting.descriptor);
-          break;
-      }
+      const std::string link = proc_link(sighting.kind, sighting.pid, sighting.tid, sighting.descriptor);
+      if (link.empty()) continue;
       const Result<std::uint64_t> unique = kernel::unique_mount_id(census.calls(), census.proc(), link.c_str());
       if (unique && *unique == target.unique_id) target.mount_id = sighting.place.mount_id;
     }

@@ -14,6 +14,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "gone/holder.h"
 #include "kernel/system_calls.h"
@@ -35,7 +37,7 @@ class KnownMounts {
 
   const kernel::SystemCalls* calls_;
   std::map<std::uint64_t, std::uint64_t> unique_ids_;  // by the small id, which is given away too; 0: was not told
-  std::set<std::string> kernel_holders_;
+  std::set<std::tuple<HolderKind, std::string, std::string>> kernel_holders_;  // kind, path, detail
 };
 
 }  // namespace unmoor::gone

@@ -41,8 +41,7 @@ void Identities::fill(Holder& holder) {
   const auto [at, is_new] = known_.try_emplace({holder.pid, holder.tid});
   kernel::ProcessIdentity& who = at->second;
   if (is_new) {
-    std::string directory = std::to_string(holder.pid);
-    if (holder.tid != 0) directory += "/task/" + std::to_string(holder.tid);
+    const std::string directory = proc_directory(holder.pid, holder.tid);
     const Result<kernel::UniqueFd> open = kernel::open_directory(census_->calls(), census_->proc(), directory.c_str());
     if (open) who = kernel::identity_of(census_->calls(), open->get());
   }

@@ -68,8 +68,8 @@ Result<GoneWaiter> GoneWaiter::prepare(const kernel::SystemCalls& calls, const T
     Result<Inquiry> inquiry = inquire_about(calls, target);
     if (!inquiry) return std::unexpected(inquiry.error());
     const Answer& answer = inquiry->answers.front();
-    waiter.known_mounts_.remember(answer.holders);
     if (!waiter.target_.superblock) waiter.target_ = answer.target;
+    if (waiter.is_only_a_number()) waiter.known_mounts_.remember(answer.holders);
     waiter.watch_through(answer);
     if (!waiter.target_.superblock && answer.holders.empty()) return fail(ENOENT, "find", target.name);
   }
@@ -98,7 +98,7 @@ void GoneWaiter::watch_at(const std::string& link, std::uint64_t mount_id) {
 // Arms the watch at what one of its holders has open.
 void GoneWaiter::watch_through(const Answer& answer) {
   for (const Holder& holder : answer.holders) {
-    const std::string link = holder.certainty == Certainty::kCertain ? proc_link(holder) : std::string();
+    const std::string link = holder.certainty == Certainty::kCertain ? path_to(holder) : std::string();
     if (link.empty() || watch_ || holder.prevents == Prevents::kDevice) continue;
     watch_at(link, holder.mount_id);
   }
@@ -120,9 +120,13 @@ bool GoneWaiter::seems_dead() {
   return answer.holders.empty();
 }
 
+bool GoneWaiter::is_only_a_number() const {
+  return node_.empty() && target_.type.empty();
+}
+
 // The number is surely its own as long as the watch lives, and where the type or the device vouches for it.
 void GoneWaiter::leave_out_strangers(Answer& answer) {
-  if (!watch_ && node_.empty() && target_.type.empty()) known_mounts_.leave_out_strangers(answer.holders);
+  if (!watch_ && is_only_a_number()) known_mounts_.leave_out_strangers(answer.holders);
 }
 
 // True when the superblock has begun its end (by the watch), or has reached it. A watch that is lost is not waited for

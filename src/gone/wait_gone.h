@@ -47,6 +47,7 @@ class GoneWaiter {
   [[nodiscard]] bool seems_dead();
   void watch_at(const std::string& link, std::uint64_t mount_id);
   void watch_through(const Answer& answer);
+  [[nodiscard]] bool is_only_a_number() const;
   void leave_out_strangers(Answer& answer);
 
   const kernel::SystemCalls* calls_;
