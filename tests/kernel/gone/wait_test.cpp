@@ -162,56 +162,66 @@ class ClosingCalls : public kernel::SystemCalls {
   int successor_;
 };
 
-TEST_F(Wait, EndsWhenTheHolderLetGoBeforeTheWatchWasArmed) {
-  ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
+// Mounts a tmpfs on X and detaches it; only `held` keeps it then.
+Target detach_held_tmpfs(int& held) {
+  EXPECT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
   std::ofstream("X/file") << "text";
-  const int held = open("X/file", O_RDONLY | O_CLOEXEC);
-  const std::uint64_t id = waiter_for("X").target().mount_id;
-  ASSERT_EQ(umount2("X", MNT_DETACH), 0);
-  const Target target = target_named(std::to_string(id));
-  const ClosingCalls closing(held);
-  Result<GoneWaiter> waiter = GoneWaiter::prepare(closing, target);
-  ASSERT_TRUE(waiter);
+  held = open("X/file", O_RDONLY | O_CLOEXEC);
+  Target attached = target_named("X");
+  EXPECT_EQ(umount2("X", MNT_DETACH), 0);
+  return attached;
+}
+
+// A wait for such a tmpfs, by the mount's id. The holder lets go before the watch is armed.
+struct WaitWithoutWatch {
+  explicit WaitWithoutWatch(int successor = -1) : closing(held, successor) {}
+
+  int held = -1;
+  Target attached = detach_held_tmpfs(held);
+  ClosingCalls closing;
+  Result<GoneWaiter> waiter = GoneWaiter::prepare(closing, target_named(std::to_string(attached.mount_id)));
+};
+
+TEST_F(Wait, EndsWhenTheHolderLetGoBeforeTheWatchWasArmed) {
+  WaitWithoutWatch wait;
+  ASSERT_TRUE(wait.waiter);
   // Its number and its id are given to whoever mounts next, and he uses what he has mounted.
   ASSERT_EQ(mount("y", "X", "tmpfs", 0, nullptr), 0);
   const kernel::UniqueFd another(open("X/file", O_CREAT | O_RDWR | O_CLOEXEC, 0600));
-  expect_gone(*waiter);
+  expect_gone(*wait.waiter);
+}
+
+// Again, until `met` is set: the stranger got what a test that runs beside may have got first.
+template <typename Try>
+void try_until_met(Try try_once) {
+  bool met = false;
+  for (int i = 0; i < 100 && !met; ++i)
+    ASSERT_NO_FATAL_FAILURE(try_once(met));
+  EXPECT_TRUE(met);
 }
 
 // Somebody else uses what he has mounted also after he has detached it, on a mount of another id or of the same.
 // Failed once in about 30 runs of CI, where other tests mount at the same time.
 enum class StrangersId { kOther, kOurs };
 
-// `met` says whether the stranger got what a test that runs beside may have got first.
-void try_to_wait_beside_a_stranger(StrangersId id, bool& met) {
-  const bool with_our_id = id == StrangersId::kOurs;
-  ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
-  std::ofstream("X/file") << "text";
-  const int held = open("X/file", O_RDONLY | O_CLOEXEC);
-  const Target attached = target_named("X");
-  ASSERT_EQ(umount2("X", MNT_DETACH), 0);
-  const Target target = target_named(std::to_string(attached.mount_id));
-  const ClosingCalls closing(held);
-  Result<GoneWaiter> waiter = GoneWaiter::prepare(closing, target);
-  ASSERT_TRUE(waiter);
-  mkdir("Y", 0755);
-  if (!with_our_id) {
-    ASSERT_EQ(mount("Y", "Y", nullptr, MS_BIND, nullptr), 0);  // takes the id
-  }
-  ASSERT_EQ(mount("y", "X", "tmpfs", 0, nullptr), 0);
-  const Target stranger = target_named("X");
-  const kernel::UniqueFd another(open("X/file", O_CREAT | O_RDWR | O_CLOEXEC, 0600));
-  ASSERT_EQ(umount2("X", MNT_DETACH), 0);
-  if (!with_our_id) umount2("Y", MNT_DETACH);
-  met = stranger.superblock == attached.superblock && (stranger.mount_id == attached.mount_id) == with_our_id;
-  if (met) expect_gone(*waiter);
-}
-
 void expect_gone_beside_a_stranger(StrangersId id) {
-  bool met = false;
-  for (int i = 0; i < 100 && !met; ++i)
-    ASSERT_NO_FATAL_FAILURE(try_to_wait_beside_a_stranger(id, met));
-  EXPECT_TRUE(met);
+  const bool with_our_id = id == StrangersId::kOurs;
+  mkdir("Y", 0755);
+  try_until_met([&](bool& met) {
+    WaitWithoutWatch wait;
+    ASSERT_TRUE(wait.waiter);
+    if (!with_our_id) {
+      ASSERT_EQ(mount("Y", "Y", nullptr, MS_BIND, nullptr), 0);  // takes the id
+    }
+    ASSERT_EQ(mount("y", "X", "tmpfs", 0, nullptr), 0);
+    const Target stranger = target_named("X");
+    const kernel::UniqueFd another(open("X/file", O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+    ASSERT_EQ(umount2("X", MNT_DETACH), 0);
+    if (!with_our_id) umount2("Y", MNT_DETACH);
+    met =
+        stranger.superblock == wait.attached.superblock && (stranger.mount_id == wait.attached.mount_id) == with_our_id;
+    if (met) expect_gone(*wait.waiter);
+  });
 }
 
 TEST_F(Wait, EndsWhenAStrangerHoldsADetachedFilesystemOfItsNumber) {
@@ -224,42 +234,27 @@ TEST_F(Wait, EndsWhenAStrangerHoldsADetachedMountOfItsNumberAndItsId) {
   expect_gone_beside_a_stranger(StrangersId::kOurs);
 }
 
-// Failed once in CI: the stranger's tmpfs had the file of a loop device.
+// Seen where other tests ran beside: the stranger's tmpfs had the file of a loop device.
 TEST_F(Wait, EndsWhenAStrangersLoopDeviceIsOnAFilesystemOfItsNumber) {
-  bool met = false;
-  for (int i = 0; i < 100 && !met; ++i) {
-    ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
-    std::ofstream("X/file") << "text";
-    const int held = open("X/file", O_RDONLY | O_CLOEXEC);
-    const Target attached = target_named("X");
-    ASSERT_EQ(umount2("X", MNT_DETACH), 0);
-    const ClosingCalls closing(held);
-    Result<GoneWaiter> waiter = GoneWaiter::prepare(closing, target_named(std::to_string(attached.mount_id)));
-    ASSERT_TRUE(waiter);
+  try_until_met([](bool& met) {
+    WaitWithoutWatch wait;
+    ASSERT_TRUE(wait.waiter);
     ASSERT_EQ(mount("y", "X", "tmpfs", 0, nullptr), 0);
-    met = target_named("X").superblock == attached.superblock;
     const test::LoopDevice loop("X/image", 1);
+    met = !loop.ready() || target_named("X").superblock == wait.attached.superblock;
     if (!loop.ready()) GTEST_SKIP() << "needs a loop device";
     ASSERT_EQ(umount2("X", MNT_DETACH), 0);  // or it is in another mount namespace
-    if (met) expect_gone(*waiter);
-  }
-  EXPECT_TRUE(met);
+    if (met) expect_gone(*wait.waiter);
+  });
 }
 
 // GoneCInterface.FromC never ended on a busy machine: the watch was on the file that got the number.
 TEST_F(Wait, EndsWhenTheHoldersDescriptorBecameAnotherFileBeforeTheWatchWasArmed) {
-  ASSERT_EQ(mount("x", "X", "tmpfs", 0, nullptr), 0);
-  std::ofstream("X/file") << "text";
   const kernel::UniqueFd other(open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const int held = open("X/file", O_RDONLY | O_CLOEXEC);
-  const std::uint64_t id = waiter_for("X").target().mount_id;
-  ASSERT_EQ(umount2("X", MNT_DETACH), 0);
-  const Target target = target_named(std::to_string(id));
-  const ClosingCalls closing(held, other.get());
-  Result<GoneWaiter> waiter = GoneWaiter::prepare(closing, target);
-  ASSERT_TRUE(waiter);
-  expect_gone(*waiter);
-  close(held);
+  WaitWithoutWatch wait(other.get());
+  ASSERT_TRUE(wait.waiter);
+  expect_gone(*wait.waiter);
+  close(wait.held);
 }
 
 // The same of a mount point that was uncovered in between. Whether it is gone is told by the number alone here, which a
