@@ -232,6 +232,9 @@ TEST_F(Json, OfAWaitHasItsOutcome) {
   ASSERT_EQ(statx(held, "", AT_EMPTY_PATH, 0x1000 /* STATX_MNT_ID */, &facts), 0);
   ASSERT_EQ(umount2("X", MNT_DETACH), 0);
   const std::string id = std::to_string(facts.stx_mnt_id);
+  // Never given to another mount, as `id` is as soon as this one is gone. Before Linux 6.8 the same as `id`.
+  ASSERT_EQ(statx(held, "", AT_EMPTY_PATH, 0x4000 /* STATX_MNT_ID_UNIQUE */, &facts), 0);
+  const std::string lasting_id = (facts.stx_mask & 0x4000) != 0 ? std::to_string(facts.stx_mnt_id) : id;
   const Ran waited = unmoor({"wait", "--json", "--timeout=0.1", id});
   std::jthread releaser([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -249,7 +252,7 @@ TEST_F(Json, OfAWaitHasItsOutcome) {
   EXPECT_EQ(gone["outcome"], "gone");
   EXPECT_EQ(keys_of(gone), kWaitKeys);
   // It printed nothing for what was gone before it could look.
-  const Ran too_late = unmoor({"wait", "--json", id});
+  const Ran too_late = unmoor({"wait", "--json", lasting_id});
   EXPECT_EQ(too_late.code, 0);
   EXPECT_EQ(keys_of(json::parse(too_late.out)), kWaitKeys);
 }
